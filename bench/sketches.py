@@ -6,6 +6,7 @@ python -m bench.sketches [--command PATH-OF-CALIPERS] runs these lines alone.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -25,20 +26,26 @@ N_CALLS = 1000
 ROWS_OF_A_SKETCH = 10_000
 BATCH = 256
 
+# Files of a folder, and groups in them.
+N_FILES = 20
+COUNTRIES = [f"country {k:02}" for k in range(30)]
+MODELS = [f"model {k}" for k in range(5)]
+
 # CPU seconds of the query alone, in a process of its own: ECE with 15 bins by group.
 DUCKDB = """
 import resource, sys
 import duckdb
 connection = duckdb.connect(config={"threads": 2})
+by = sys.argv[2]
 def cpu():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 start = cpu()
-connection.execute('''
-    select country, sum(abs(sy - sp)) / sum(n) from (
-        select country, least(floor(p * 15), 14) bin, count(*) n, sum(p) sp, sum(y) sy
+connection.execute(f'''
+    select {by}, sum(abs(sy - sp)) / sum(n) from (
+        select {by}, least(floor(p * 15), 14) bin, count(*) n, sum(p) sp, sum(y) sy
         from read_parquet(?) group by all
-    ) group by country''', [sys.argv[1]]).fetchall()
+    ) group by {by}''', [sys.argv[1]]).fetchall()
 print(cpu() - start)
 """
 
@@ -62,7 +69,7 @@ def lines(command: Path | None, folder: Path, *, quick: bool) -> list[Line]:
     """All of them; those of the command if there is one."""
     turns = 3 if quick else 7
     found = [*_updates(turns), *_torch(turns), *_sizes(), *_merges(turns)]
-    return found + ([_groups(10**6 if quick else 10**7, command, folder, turns)] if command else [])
+    return found + (_groups(10**6 if quick else 10**7, command, folder, turns) if command else [])
 
 
 def _updates(turns: int) -> list[Line]:
@@ -146,24 +153,49 @@ def _merges(turns: int) -> list[Line]:
     return [Line(f"{N_CALLS:,} sketches of {ROWS_OF_A_SKETCH:,} rows read and merged, s", seconds, 0.25)]
 
 
-def _groups(n: int, command: Path, folder: Path, turns: int) -> Line:
-    rows = data.sample(n)
-    random = np.random.default_rng([data.SEED, n])
-    number = np.minimum((random.pareto(1.2, n) * 3).astype(int), 29)
-    names = pa.DictionaryArray.from_arrays(number, [f"country {k:02}" for k in range(30)]).cast(pa.string())
-    path, out = folder / "countries.parquet", folder / "sketches.parquet"
-    pq.write_table(pa.table({"p": rows.p, "y": rows.y, "country": names}), path)
-    sketch = [str(command), "sketch", str(path), "--prob", "p", "--label", "y", "--by", "country", "-o", str(out)]
+def _groups(n: int, command: Path, folder: Path, turns: int) -> list[Line]:
+    rows = folder / "rows"
+    rows.mkdir()
+    for number in range(N_FILES):
+        _write_groups(n // N_FILES, number, rows / f"part-{number:03}.parquet")
+    found = [_of_groups(n, by, command, rows, turns) for by in (["country"], ["country", "model"])]
+    shutil.rmtree(rows)
+    return found
+
+
+def _write_groups(n: int, number: int, path: Path) -> None:
+    """Countries of very different sizes, and models of one size."""
+    random = np.random.default_rng([data.SEED, n, number])
+    p = 1 / (1 + np.exp(-random.normal(0, 2, n)))
+    country = np.minimum((random.pareto(1.2, n) * 3).astype(int), len(COUNTRIES) - 1)
+    model = random.integers(0, len(MODELS), n)
+    names = {"country": (country, COUNTRIES), "model": (model, MODELS)}
+    keys = {key: pa.DictionaryArray.from_arrays(*column).cast(pa.string()) for key, column in names.items()}
+    pq.write_table(pa.table({"p": p, "y": (random.random(n) < p).astype(np.int64), **keys}), path)
+
+
+def _of_groups(n: int, by: list[str], command: Path, rows: Path, turns: int) -> Line:
+    sketch = [
+        str(command),
+        "sketch",
+        str(rows),
+        "--prob",
+        "p",
+        "--label",
+        "y",
+        "-o",
+        str(rows.parent / "sketches.parquet"),
+    ]
+    for name in by:
+        sketch += ["--by", name]
     ours, theirs = [], []
     for _ in range(turns):
         usage, _ = launch(sketch)
         ours.append(usage["cpu_seconds"])
-        _, printed = launch([sys.executable, "-c", DUCKDB, str(path)])
+        _, printed = launch([sys.executable, "-c", DUCKDB, str(rows / "*.parquet"), ", ".join(by)])
         theirs.append(float(printed))
-    path.unlink()
-    return Line(
-        f"`sketch --by` of 30 groups, {n:,} rows: CPU over that of DuckDB's ECE by group", min(ours) / min(theirs), 3
-    )
+    claim = f"`sketch {' '.join(f'--by {name}' for name in by)}`, {n:,} rows in {N_FILES} files"
+    return Line(f"{claim}: CPU over that of DuckDB's ECE by group", min(ours) / min(theirs), 3)
 
 
 def main() -> None:

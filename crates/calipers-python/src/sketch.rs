@@ -2,7 +2,7 @@
 
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{Error, Input, Multiclass, Profile, Scale, Tally, Ties};
+use calipers::{BinaryView, Error, Input, Multiclass, Profile, Scale, Tally, Ties};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -43,6 +43,19 @@ impl State {
         self.sketch.update(&batch.view(question.multiclass, question.ties)?)?;
         self.n_updated += batch.report().n_rows;
         self.tally = tally;
+        Ok(())
+    }
+
+    /// Checks rows as [`update`](Self::update) would, which then are not added.
+    pub(crate) fn check(&self, input: Input<'_>) -> Result<(), Error> {
+        input.first_row(self.n_updated).check_batch(&mut Tally::default()).map(drop)
+    }
+
+    /// Adds the rows of a group, which were checked with those of others.
+    pub(crate) fn update_group(&mut self, rows: &BinaryView<'_>) -> Result<(), Error> {
+        self.sketch.update(rows)?;
+        self.n_updated += rows.report().n_rows;
+        self.tally = self.sketch.tally();
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A call for each group would cost more than its rows, where groups have few.
 
-use calipers::Invalid;
+use calipers::{Input, Predictions, Tally};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use crate::sketch::Sketch;
 
 /// Fewer rows do not tell a fault of all of them, as percentages, from one of some: a part of a
 /// table may be a single bad row.
-const ENOUGH_TO_TELL: i64 = 1000;
+const ENOUGH_TO_TELL: usize = 1000;
 
 /// Adds to each sketch its run of rows: those from its start up to the next one's. Returns the
 /// memory that has taken.
@@ -31,29 +31,57 @@ pub(crate) fn update_runs<'py>(
     options: Options<'py>,
 ) -> Result<usize, Failure> {
     let (input, question) = (columns.input(&options)?, Question::read(&options)?);
-    let counts = options.read::<Invalid>("invalid")? == Invalid::Count;
-    let starts = starts.as_slice().map_err(PyErr::from)?;
-    if starts.len() != sketches.len() + 1 {
+    let starts: Vec<usize> = starts.as_slice().map_err(PyErr::from)?.iter().map(|start| *start as usize).collect();
+    if starts.len() != sketches.len() + 1 || starts[0] != 0 || !starts.is_sorted() {
         return Err(PyValueError::new_err("a run for each sketch").into());
     }
     let sketches: Vec<&Sketch> = sketches.iter().map(|sketch| &**sketch).collect();
     let threads = Threads::shared()?;
     py.detach(|| {
         threads.install(|| {
-            if counts && starts.last().is_some_and(|n_rows| *n_rows >= ENOUGH_TO_TELL) {
-                input.clone().check_batch(&mut Default::default())?;
+            let runs = Runs { sketches: &sketches, starts: &starts };
+            let n_rows = starts[sketches.len()];
+            let all = if n_rows < ENOUGH_TO_TELL { input.rows(0..n_rows)? } else { input.clone() };
+            match all.check_batch(&mut Tally::default()) {
+                Ok(rows) => runs.update(&rows, question),
+                // The error of the first run that has one, counted as its sketch counts rows.
+                Err(error) => Err(runs.first_error(&input)?.unwrap_or(error.into())),
             }
-            let mut n_bytes = 0;
-            for (run, sketch) in sketches.iter().enumerate() {
-                let mut state = sketch.state()?;
-                let before = state.sketch.memory();
-                let rows = input.rows(starts[run] as usize..starts[run + 1] as usize)?;
-                state.update(rows, question).map_err(|error| Failure::OfRun(run, error))?;
-                n_bytes += state.sketch.memory().saturating_sub(before);
-            }
-            Ok(n_bytes)
         })
     })
+}
+
+/// Sketches, and where the rows of each start among those of a batch.
+struct Runs<'a> {
+    sketches: &'a [&'a Sketch],
+    starts: &'a [usize],
+}
+
+impl Runs<'_> {
+    /// Adds checked rows. Returns the memory that has taken.
+    fn update(&self, rows: &Predictions<'_>, question: Question) -> Result<usize, Failure> {
+        let run = |(run, number): (&[usize], u32)| std::iter::repeat_n(number, run[1] - run[0]);
+        let numbers: Vec<u32> = self.starts.windows(2).zip(0..).flat_map(run).collect();
+        let grouped = rows.by_group(&numbers, self.sketches.len(), question.multiclass, question.ties)?;
+        let mut n_bytes = 0;
+        for (run, sketch) in self.sketches.iter().enumerate() {
+            let mut state = sketch.state()?;
+            let before = state.sketch.memory();
+            state.update_group(&grouped.view(run)).map_err(|error| Failure::OfRun(run, error))?;
+            n_bytes += state.sketch.memory().saturating_sub(before);
+        }
+        Ok(n_bytes)
+    }
+
+    fn first_error(&self, input: &Input<'_>) -> Result<Option<Failure>, Failure> {
+        for (run, sketch) in self.sketches.iter().enumerate() {
+            let rows = input.rows(self.starts[run]..self.starts[run + 1])?;
+            if let Err(error) = sketch.state()?.check(rows) {
+                return Ok(Some(Failure::OfRun(run, error)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// A sketch for each run of bytes, of which it is the merge.

@@ -24,8 +24,8 @@ pub use error::Error;
 #[doc(hidden)]
 pub use data::PlainRows;
 pub use data::{
-    Asked, BinaryView, Distribution, Distributions, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass,
-    PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
+    Asked, BinaryView, Distribution, Distributions, Floats, Form, GroupedRows, Input, InputReport, Invalid, Labels,
+    Multiclass, PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
 };
 pub use inference::{
     Against, Assess, Assessment, Change, Compare, Comparison, CurveChange, Debias, Drift, Interval, IntervalMethod,

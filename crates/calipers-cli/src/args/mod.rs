@@ -155,9 +155,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) weight: Option<String>,
 
-    /// Column or array of groups; each group also gets its own result
+    /// Column or array of groups; each group also gets its own result. Repeat it for groups by
+    /// several columns
     #[arg(long, value_name = "COL")]
-    pub(crate) by: Option<String>,
+    pub(crate) by: Vec<String>,
 
     /// The scores are raw: logits or log-probabilities. Columns and arrays named logit or logits
     /// are always read as raw

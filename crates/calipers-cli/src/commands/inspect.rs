@@ -68,7 +68,12 @@ fn to_text(listing: &Listing, screen: &Screen) -> String {
     if let Some(sketches) = &listing.sketches {
         let groups = sketches.groups.as_ref().map_or(String::new(), |groups| {
             let names: Vec<String> = groups.sketches.keys().map(|key| crate::printable(key)).collect();
-            format!(" in {} groups by {}: {}", names.len(), crate::printable(&groups.by), legend::few(&names))
+            format!(
+                " in {} groups by {}: {}",
+                names.len(),
+                crate::printable(&groups.by.to_string()),
+                legend::few(&names)
+            )
         });
         return screen.prose(&format!("{}: a sketch of {rows} rows{groups}\n", shown));
     }
@@ -123,7 +128,7 @@ fn to_json(listing: &Listing) -> Value {
         "compression": listing.compression.map(|compression| compression.name()),
         "n": listing.n_rows,
         "columns": listing.columns.iter().map(column).collect::<Vec<Value>>(),
-        "by": groups.map(|groups| &groups.by),
+        "by": groups.map(|groups| groups.by.to_string()),
         "groups": json::groups(groups),
     })
 }

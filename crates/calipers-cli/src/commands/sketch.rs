@@ -99,7 +99,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
     let options = options.clip(args.clip).n_bins(&args.n_bins);
     args.outcome.start_threads()?;
     let output = &args.output;
-    sketches::check_name(output, args.input.by.is_some())?;
+    sketches::check_name(output, !args.input.by.is_empty())?;
     write_all(
         &args.input.open_files()?,
         output,
@@ -146,20 +146,21 @@ fn write_all(
         return Ok(json::document([
             ("file", output.display().to_string().into()),
             ("from", files::names(inputs)),
-            ("n", all.all.n().into()),
-            ("input", json::input(all.all.report())),
+            ("n", all.n().into()),
+            ("input", json::input(&all.report())),
             ("n_bytes", bytes.len().into()),
-            ("by", groups.map(|groups| groups.by.as_str()).into()),
+            ("by", groups.map(|groups| groups.by.to_string()).into()),
             ("groups", json::groups(groups)),
         ]));
     }
     let empty = all.groups.as_ref().map_or_else(Vec::new, Groups::without_rows);
     let empty = all.groups.as_ref().and_then(|groups| left_out::groups_without_rows(&groups.by, &empty));
-    let left_out = all.all.report().left_out_sentence().into_iter().chain(empty);
+    let (n_rows, left_out) = (all.n(), all.report());
+    let left_out = left_out.left_out_sentence().into_iter().chain(empty);
     let left_out: String = left_out.map(|sentence| sentence + "\n").collect();
     let groups = all.groups.map_or(String::new(), |groups| {
         format!(" in {} groups by {}", number::count(groups.sketches.len() as u64), groups.by)
     });
-    let (n, size) = (number::count(all.all.n()), number::count(bytes.len() as u64));
+    let (n, size) = (number::count(n_rows), number::count(bytes.len() as u64));
     Ok(crate::printable(&format!("{}: {n} rows{groups}, {size} bytes", output.display())) + "\n" + &left_out)
 }

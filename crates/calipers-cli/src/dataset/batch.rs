@@ -8,6 +8,7 @@ use calipers::{BinaryView, Error, Form, Input, Invalid, Multiclass, Predictions,
 
 use super::columns::{Chosen, Scores};
 use super::formats::{AtPlace, Column, Numbering, Role, Table, Values};
+use super::groups::RowGroups;
 use super::{classes, groups, labels};
 use crate::args::InputRules;
 
@@ -19,7 +20,7 @@ pub(crate) struct Batch {
     pub(crate) labels: Column,
     pub(crate) weights: Option<Column>,
     /// What tells groups apart.
-    pub(crate) groups: Option<Column>,
+    pub(crate) groups: Option<RowGroups>,
     /// What tells clusters of rows apart that depend on each other.
     pub(crate) clusters: Option<Column>,
     /// Whether the predicted class is the label, where there is one: the outcomes in place of the
@@ -64,7 +65,7 @@ pub(super) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> 
         .chain([(chosen.label, label_role)])
         .chain(chosen.predicted.map(|place| (place, Role::Classes)))
         .chain(chosen.weight.map(|place| (place, Role::Weights)))
-        .chain(chosen.by.map(|place| (place, Role::Groups)))
+        .chain(chosen.by.iter().map(|place| (*place, Role::Groups)))
         .chain(chosen.cluster.map(|place| (place, Role::Groups)))
         .collect()
 }
@@ -158,14 +159,16 @@ impl Batch {
         let named = chosen.scores.iter().map(|model| class_labels(&labels, model, &origin, rules));
         let class_labels =
             if agreement.is_some() { vec![None; chosen.scores.len()] } else { named.collect::<Result<_>>()? };
+        let weights = chosen.weight.map(|_| next());
+        let by: Vec<Column> = chosen.by.iter().map(|_| next()).collect();
         let batch = Batch {
             scores,
             agreement,
             class_labels,
             confidences: chosen.confidences,
             labels,
-            weights: chosen.weight.map(|_| next()),
-            groups: chosen.by.map(|_| next()),
+            weights,
+            groups: (!by.is_empty()).then(|| RowGroups::new(&by)),
             clusters: chosen.cluster.map(|_| next()),
             forms: chosen.scores.iter().map(|scores| scores.form).collect(),
             origin,
@@ -264,20 +267,29 @@ impl Batch {
         self.input(0)?.rows(0..self.labels.n_rows())?.check()
     }
 
+    /// The checked rows of a model, group by group.
+    pub(super) fn by_group(
+        &self,
+        predictions: &Predictions<'_>,
+        groups: &RowGroups,
+    ) -> Result<calipers::GroupedRows, Error> {
+        predictions.by_group(&groups.numbers, groups.keys.len(), self.multiclass(), self.rules.ties)
+    }
+
     pub(crate) fn view<'a>(&self, predictions: &'a Predictions<'a>) -> Result<BinaryView<'a>, Error> {
         predictions.view(self.multiclass(), self.rules.ties)
     }
 
     /// A number for each row that the predictions kept, the same for rows of one cluster.
     pub(crate) fn cluster_numbers(&self, predictions: &Predictions<'_>) -> Result<Option<Vec<u32>>> {
-        let numbers = self.clusters.as_ref().map(|column| groups::numbered(column, &kept_rows(predictions)));
+        let numbers = self.clusters.as_ref().map(|column| groups::cluster_numbers(column, &kept_rows(predictions)));
         numbers.transpose().map_err(|error| self.located(error))
     }
 
     /// The groups of the rows that the predictions kept; `None` if there are none.
     pub(crate) fn groups(&self, predictions: &Predictions<'_>) -> Result<Option<Groups>, Error> {
-        let Some(column) = &self.groups else { return Ok(None) };
-        let (names, numbers) = groups::keys_and_numbers(column, &kept_rows(predictions));
+        let Some(groups) = &self.groups else { return Ok(None) };
+        let (names, numbers) = groups.keys_and_numbers(&kept_rows(predictions));
         Groups::numbered(&names, &numbers).map(Some)
     }
 

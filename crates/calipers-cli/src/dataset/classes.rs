@@ -146,11 +146,7 @@ pub(super) fn numbers(labels: &Column, classes: &[String]) -> Option<Column> {
         _ => classes.iter().all(is_number) && !in_place,
     };
     let numbers = || (0..labels.n_rows()).map(|row| if labels.is_missing(row) { 0 } else { number(row) });
-    applies.then(|| Column {
-        values: numbers().collect::<Vec<i64>>().into(),
-        n_classes: 1,
-        missing: labels.missing.clone(),
-    })
+    applies.then(|| Column { missing: labels.missing.clone(), ..Column::plain(numbers().collect::<Vec<i64>>().into()) })
 }
 
 /// Why a label is none of the classes.

@@ -21,8 +21,8 @@ pub(super) struct Chosen {
     /// Whether the label tells if the predicted class was right, whose probability the scores are.
     pub(super) confidences: bool,
     pub(super) weight: Option<usize>,
-    /// What tells groups apart.
-    pub(super) by: Option<usize>,
+    /// What tells groups apart; none if there are none.
+    pub(super) by: Vec<usize>,
     /// What tells clusters of rows apart that depend on each other.
     pub(super) cluster: Option<usize>,
     pub(super) guessed: Guessed,
@@ -119,7 +119,7 @@ fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<
         None => WEIGHT.find(table)?,
         weight => weight,
     };
-    let (by, cluster) = (named("--by", args.by.as_deref())?, named("--cluster", cluster)?);
+    let (by, cluster) = (find_groups(table, &args.by)?, named("--cluster", cluster)?);
     let scored = scores.iter().flat_map(|model| model.places.iter().copied());
     let mut places: Vec<usize> = scored.chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
@@ -151,6 +151,24 @@ fn scores(columns: ClassColumns, args: &InputArgs) -> Scores {
     Scores { places, name, classes, form, form_guessed }
 }
 
+/// The columns that tell groups apart.
+pub(super) fn find_groups(table: &dyn Table, names: &[String]) -> Result<Vec<usize>> {
+    let has = |name: &str| find(table, "--by", name).is_ok();
+    let mut places = Vec::new();
+    for name in names {
+        let parts: Vec<&str> = name.split(',').map(str::trim).collect();
+        if parts.len() > 1 && !has(name) && parts.iter().all(|part| has(part)) {
+            bail!("--by names one column, got {name}: pass it once for each, as --by {}", parts.join(" --by "));
+        }
+        let place = find(table, "--by", name)?;
+        if places.contains(&place) {
+            bail!("{} {} is named twice for --by", table.noun(), table.names()[place]);
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
 /// An .npy file has one array without a name: the options name the files of the others.
 fn choose_files(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Result<(NpyFiles, Chosen)> {
     if !args.prob.is_empty() {
@@ -169,7 +187,8 @@ fn choose_files(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Re
         })
     };
     let (predicted, weight) = (place_of(args.pred.as_deref()), place_of(args.weight.as_deref()));
-    let (by, cluster) = (place_of(args.by.as_deref()), place_of(cluster));
+    let by = args.by.iter().filter_map(|name| place_of(Some(name))).collect();
+    let cluster = place_of(cluster);
     let files = NpyFiles::new(paths);
     let column = ClassColumns { places: vec![0], name: files.names()[0].clone(), classes: Vec::new() };
     let scores = vec![Scores { form_guessed: false, ..scores(column, args) }];

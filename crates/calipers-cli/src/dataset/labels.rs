@@ -52,9 +52,8 @@ pub(super) fn agreement(
     };
     let missing: Vec<bool> = (0..n).map(|row| predicted.is_missing(row) || labels.is_missing(row)).collect();
     Ok(Column {
-        values: (0..n).map(outcome).collect::<Vec<f64>>().into(),
-        n_classes: 1,
         missing: missing.contains(&true).then_some(missing),
+        ..Column::plain((0..n).map(outcome).collect::<Vec<f64>>().into())
     })
 }
 

@@ -45,7 +45,7 @@ impl Listing {
     pub(crate) fn new(file: InputFile, reading: &Reading, limit: u64) -> Result<Self> {
         if file.is_sketch() {
             let sketches = Sketches::open(&file)?;
-            let (n_rows, columns, sketches) = (sketches.all.n(), Vec::new(), Some(sketches));
+            let (n_rows, columns, sketches) = (sketches.n(), Vec::new(), Some(sketches));
             let (format, noun, dialect, compression) = (Some(Format::Sketch), "column", None, None);
             return Ok(Listing { file, format, dialect, compression, n_rows, noun, columns, sketches });
         }

@@ -86,7 +86,7 @@ impl WholeFiles {
         if args.rules.multiclass.asked == Multiclass::Classwise {
             bail!("{} does not accept --multiclass classwise; choose a class, as --multiclass 3", self.verb);
         }
-        if args.by.is_some() && !self.by_group {
+        if !args.by.is_empty() && !self.by_group {
             bail!("{} does not accept --by; pass a file for each group", self.verb);
         }
         Ok(Reader { args, cluster, sketch: None })

@@ -8,6 +8,7 @@ use crate::args::InputRules;
 use crate::dataset::columns::{Chosen, Scores};
 use crate::dataset::files::InputFile;
 use crate::dataset::formats::Table;
+use crate::dataset::groups::By;
 
 /// Predictions, measured.
 #[derive(Debug, Clone)]
@@ -30,10 +31,10 @@ pub(crate) enum Method {
     Sketch,
 }
 
-/// Rows that have the same value in a column.
+/// Rows that have the same value in one column, or in each of several.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    pub(crate) by: String,
+    pub(crate) by: By,
     /// The value; `None` for the rows of all groups.
     pub(crate) key: Option<String>,
 }
@@ -46,7 +47,7 @@ pub(crate) struct Columns {
     pub(crate) predicted: Option<String>,
     pub(crate) weight: Option<String>,
     /// What tells groups apart.
-    pub(crate) by: Option<String>,
+    pub(crate) by: Option<By>,
     /// What a column is called in the file.
     pub(crate) noun: &'static str,
     pub(crate) form: Form,
@@ -135,7 +136,7 @@ impl Columns {
             label: name(chosen.label),
             predicted: chosen.predicted.map(name),
             weight: chosen.weight.map(name),
-            by: chosen.by.map(name),
+            by: By::new(chosen.by.iter().copied().map(name).collect()),
             noun: table.noun(),
             form: scores.form,
             // The probability of a predicted class is that of the top class.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use anyhow::{Result, anyhow, bail};
-use calipers::Sketch;
+use anyhow::{Context, Result, anyhow, bail};
+use calipers::{InputReport, Sketch};
 
 use super::files::{self, InputFile};
 use super::formats::{self, sketch_rows};
+use super::groups::By;
 
 /// The first bytes of a sketch.
 const MAGIC: &[u8] = b"calipers";
@@ -16,19 +18,19 @@ const MAGIC: &[u8] = b"calipers";
 /// The first bytes of a file of groups, before those were rows of Parquet.
 const FORMER_GROUPS: &[u8] = b"calgroup";
 
-/// One sketch, or one for each group and one for all together.
+/// One sketch, or one for each group.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketches {
-    /// All rows.
-    pub(crate) all: Sketch,
+    /// That of all rows. Where there are groups it is made of them when it is asked for, which
+    /// takes as long as reading their rows.
+    all: OnceLock<Sketch>,
     pub(crate) groups: Option<Groups>,
 }
 
-/// Sketches by the value of a column.
+/// Sketches by the values of columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
-    /// The column's name.
-    pub(crate) by: String,
+    pub(crate) by: By,
     pub(crate) sketches: BTreeMap<String, Sketch>,
 }
 
@@ -46,6 +48,54 @@ impl Groups {
 }
 
 impl Sketches {
+    /// That of all rows, without groups.
+    pub(crate) fn one(all: Sketch) -> Self {
+        Sketches { all: all.into(), groups: None }
+    }
+
+    pub(crate) fn of_groups(by: By, sketches: BTreeMap<String, Sketch>) -> Self {
+        Sketches { all: OnceLock::new(), groups: Some(Groups { by, sketches }) }
+    }
+
+    /// The same with the sketch of all rows, which is known.
+    pub(crate) fn with_all(self, all: Sketch) -> Self {
+        Sketches { all: all.into(), ..self }
+    }
+
+    /// The sketch of all rows.
+    pub(crate) fn all(&self) -> Result<&Sketch> {
+        if self.all.get().is_none() {
+            let mut groups = self.groups.iter().flat_map(|groups| groups.sketches.values());
+            let mut all = groups.next().context("no sketches in it")?.clone();
+            groups.try_for_each(|sketch| all.merge(sketch))?;
+            return Ok(self.all.get_or_init(|| all));
+        }
+        // proof: it is there
+        self.all.get().context("no sketches in it")
+    }
+
+    pub(crate) fn into_all(self) -> Result<Sketch> {
+        self.all()?;
+        self.all.into_inner().context("no sketches in it")
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Sketch> {
+        let groups = self.groups.iter().flat_map(|groups| groups.sketches.values());
+        groups.chain(self.all.get().filter(|_| self.groups.is_none()))
+    }
+
+    /// Rows of all sketches.
+    pub(crate) fn n(&self) -> u64 {
+        self.each().map(Sketch::n).sum()
+    }
+
+    /// What was read and left out, over all sketches.
+    pub(crate) fn report(&self) -> InputReport {
+        let mut all = InputReport::default();
+        self.each().for_each(|sketch| all.absorb(sketch.report()));
+        all
+    }
+
     /// Whether bytes begin as a sketch does.
     pub(crate) fn begin(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
@@ -62,16 +112,21 @@ impl Sketches {
             }
             (ours, theirs) => {
                 let name =
-                    |groups: &Option<Groups>| groups.as_ref().map_or("none".to_owned(), |groups| groups.by.clone());
+                    |groups: &Option<Groups>| groups.as_ref().map_or("none".to_owned(), |groups| groups.by.to_string());
                 bail!("sketches must have the same groups to be merged, got {} and {}", name(ours), name(theirs));
             }
         }
-        Ok(self.all.merge(&other.all)?)
+        if let (Some(all), None) = (self.all.get_mut(), &self.groups) {
+            all.merge(other.all()?)?;
+        } else {
+            self.all = OnceLock::new();
+        }
+        Ok(())
     }
 
     /// Those of the rows that are not in `part`.
     pub(crate) fn subtract(&self, part: &Sketches) -> Result<Sketches> {
-        let groups = match (&self.groups, &part.groups) {
+        match (&self.groups, &part.groups) {
             (Some(ours), Some(theirs)) if ours.by == theirs.by => {
                 if let Some(key) = theirs.sketches.keys().find(|key| !ours.sketches.contains_key(*key)) {
                     bail!("{} {key:?} is not among the groups to take it out of", ours.by);
@@ -85,12 +140,11 @@ impl Sketches {
                         rest.insert(key.clone(), left);
                     }
                 }
-                Some(Groups { by: ours.by.clone(), sketches: rest })
+                Ok(Sketches::of_groups(ours.by.clone(), rest))
             }
-            (None, None) => None,
+            (None, None) => Ok(Sketches::one(self.all()?.subtract(part.all()?)?)),
             _ => bail!("sketches must have the same groups to be subtracted"),
-        };
-        Ok(Sketches { all: self.all.subtract(&part.all)?, groups })
+        }
     }
 
     /// Those of a file, or of all files of a folder together.
@@ -114,13 +168,13 @@ impl Sketches {
                 "has sketches of groups in a format that is no longer read; make them again with calipers sketch --by"
             );
         }
-        Ok(Sketches { all: Sketch::from_bytes(&bytes)?, groups: None })
+        Ok(Sketches::one(Sketch::from_bytes(&bytes)?))
     }
 
     /// The bytes of a file of that name.
     pub(crate) fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
         check_name(path, self.groups.is_some())?;
-        if is_parquet(path) { sketch_rows::to_bytes(self) } else { Ok(self.all.to_bytes()) }
+        if is_parquet(path) { sketch_rows::to_bytes(self) } else { Ok(self.all()?.to_bytes()) }
     }
 }
 

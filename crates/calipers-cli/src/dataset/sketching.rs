@@ -7,17 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
-use calipers::{Error, Filling, Sketch, SketchOptions, Tally};
+use calipers::{Error, Filling, GroupedRows, Sketch, SketchOptions, Tally};
 
 use super::Opened;
 use super::batch::{self, Batch, Origin};
 use super::formats::{self, Numbering, Part};
-use super::groups::rows_of_groups;
-use super::sketches::{Groups, Sketches};
+use super::groups::By;
+use super::sketches::Sketches;
 use crate::progress::Progress;
-
-/// A power of two, and more than there are threads to wait for each other.
-const N_SHARDS: usize = 256;
 
 /// One model of a file.
 pub(super) struct Sketched {
@@ -46,7 +43,7 @@ pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Res
         }
         Ok(())
     })?;
-    let by = chosen.by.map(|place| table.names()[place].clone());
+    let by = By::new(chosen.by.iter().map(|place| table.names()[*place].clone()).collect());
     let finished = models
         .into_iter()
         .enumerate()
@@ -60,8 +57,7 @@ struct Model {
     /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers,
     /// so it does not matter which rows went into which.
     idle: Mutex<Vec<Filling>>,
-    shards: Vec<Mutex<HashMap<String, Sketch>>>,
-    hasher: std::hash::RandomState,
+    groups: Shards,
     tally: Mutex<Tally>,
     n_classes: AtomicUsize,
 }
@@ -71,8 +67,7 @@ impl Model {
         Model {
             empty: empty.clone(),
             idle: Mutex::default(),
-            shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
-            hasher: Default::default(),
+            groups: Shards::new(),
             tally: Mutex::default(),
             n_classes: AtomicUsize::new(1),
         }
@@ -82,44 +77,77 @@ impl Model {
         self.n_classes.store(batch.scores[place].n_classes, Ordering::Relaxed);
         let mut tally = Tally::default();
         let predictions = batch.input(place)?.check_batch(&mut tally)?;
-        if batch.groups.is_none() {
-            let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
-            sketch.update(&batch.view(&predictions)?)?;
-            lock(&self.idle).push(sketch);
+        match &batch.groups {
+            None => {
+                let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
+                sketch.update(&batch.view(&predictions)?)?;
+                lock(&self.idle).push(sketch);
+            }
+            // With rows that are left out, so that all groups together are all rows.
+            Some(groups) => self.groups.add(&groups.keys, &batch.by_group(&predictions, groups)?, &self.empty)?,
         }
-        self.add_groups(batch, place)?;
         lock(&self.tally).absorb(&tally);
         Ok(())
     }
 
-    /// A group is sketched with its rows that are left out, so that all groups together are all
-    /// rows.
-    fn add_groups(&self, batch: &Batch, place: usize) -> Result<(), Error> {
-        let Some(groups) = &batch.groups else { return Ok(()) };
-        for (key, rows) in rows_of_groups(groups, 0..groups.n_rows()) {
-            let group = batch.select(place, &rows);
-            let predictions = group.input(0)?.check_batch(&mut Tally::default())?;
-            let view = group.view(&predictions)?;
-            let shard = self.hasher.hash_one(&key) as usize % N_SHARDS;
-            let mut shard = lock(&self.shards[shard]);
-            shard.entry(key).or_insert_with(|| self.empty.empty_like()).update(&view)?;
+    fn finish(self, by: Option<By>) -> Result<Sketched, Error> {
+        into_inner(self.tally).finish()?;
+        let sketches = match by {
+            Some(by) => Sketches::of_groups(by, self.groups.finish()),
+            None => {
+                let mut filled = into_inner(self.idle).into_iter().map(Filling::finish);
+                // Into the first, which is large already.
+                let mut all = filled.next().unwrap_or(self.empty);
+                filled.try_for_each(|sketch| all.merge(&sketch))?;
+                Sketches::one(all)
+            }
+        };
+        Ok(Sketched { sketches, n_classes: self.n_classes.into_inner() })
+    }
+}
+
+/// More than there are threads to wait for each other.
+const N_SHARDS: usize = 256;
+
+/// The sketches of all groups, each of which one thread at a time can fill: a group has one sketch
+/// however many threads there are.
+struct Shards {
+    shards: Vec<Mutex<HashMap<String, Sketch>>>,
+    hasher: std::hash::RandomState,
+    /// Counts batches.
+    next: AtomicUsize,
+}
+
+impl Shards {
+    fn new() -> Self {
+        let shards = (0..N_SHARDS).map(|_| Mutex::default()).collect();
+        Shards { shards, hasher: Default::default(), next: AtomicUsize::new(0) }
+    }
+
+    /// Adds the rows of a batch, whose groups have these keys.
+    fn add(&self, keys: &[String], rows: &GroupedRows, empty: &Sketch) -> Result<(), Error> {
+        // Batches begin at different shards, so that threads do not follow each other.
+        let first = self.next.fetch_add(N_SHARDS / 3, Ordering::Relaxed);
+        let turn = |key: &String| (self.hasher.hash_one(key) as usize).wrapping_sub(first) % N_SHARDS;
+        let mut order: Vec<(usize, usize)> = keys.iter().map(turn).zip(0..).collect();
+        order.sort_unstable();
+        for of_shard in order.chunk_by(|a, b| a.0 == b.0) {
+            let mut shard = lock(&self.shards[of_shard[0].0.wrapping_add(first) % N_SHARDS]);
+            for &(_, group) in of_shard {
+                let key = &keys[group];
+                if !shard.contains_key(key) {
+                    shard.insert(key.clone(), empty.empty_like());
+                }
+                if let Some(sketch) = shard.get_mut(key) {
+                    sketch.update(&rows.view(group))?;
+                }
+            }
         }
         Ok(())
     }
 
-    fn finish(self, by: Option<String>) -> Result<Sketched, Error> {
-        into_inner(self.tally).finish()?;
-        let mut filled = into_inner(self.idle).into_iter().map(Filling::finish);
-        // Into the first, which is large already.
-        let mut all = filled.next().unwrap_or(self.empty);
-        filled.try_for_each(|sketch| all.merge(&sketch))?;
-        let groups = by.map(|by| {
-            let sketches: BTreeMap<String, Sketch> = self.shards.into_iter().flat_map(into_inner).collect();
-            Groups { by, sketches }
-        });
-        // All groups together are all rows.
-        groups.iter().flat_map(|groups| groups.sketches.values()).try_for_each(|sketch| all.merge(sketch))?;
-        Ok(Sketched { sketches: Sketches { all, groups }, n_classes: self.n_classes.into_inner() })
+    fn finish(self) -> BTreeMap<String, Sketch> {
+        self.shards.into_iter().flat_map(into_inner).collect()
     }
 }
 

@@ -18,7 +18,7 @@ use super::batch;
 use super::columns::{self, Scores};
 use super::files::InputFile;
 use super::formats::{self, AtPlace, Column, Dialect, Part, Role, Table, Values};
-use super::{groups, names};
+use super::groups::RowGroups;
 use crate::args::{InputArgs, InputRules};
 use crate::progress::Progress;
 
@@ -27,8 +27,8 @@ pub(crate) struct WholeFile<'a> {
     file: &'a InputFile,
     table: Box<dyn Table>,
     scores: Scores,
-    /// The column of groups, if rows are told apart by one.
-    by: Option<usize>,
+    /// The columns of groups, if rows are told apart by such.
+    by: Vec<usize>,
     rules: &'a InputRules,
 }
 
@@ -45,10 +45,10 @@ pub(crate) struct Rows {
 }
 
 impl<'a> WholeFile<'a> {
-    /// With the column of groups, if it is named.
-    pub(crate) fn open(file: &'a InputFile, args: &'a InputArgs, by: Option<&str>) -> Result<Self> {
+    /// With the columns of groups, if any are named.
+    pub(crate) fn open(file: &'a InputFile, args: &'a InputArgs, by: &[String]) -> Result<Self> {
         let (table, scores) = columns::open_scores(file, args)?;
-        let by = by.map(|name| names::find(&*table, "--by", name)).transpose()?;
+        let by = columns::find_groups(&*table, by)?;
         Ok(WholeFile { file, table, scores, by, rules: &args.rules })
     }
 
@@ -88,7 +88,7 @@ impl<'a> WholeFile<'a> {
         };
         let limit = self.rules.limit();
         let scores = self.scores.places.iter().map(|place| (*place, role));
-        let wanted: Vec<(usize, Role)> = scores.chain(self.by.map(|place| (place, Role::Groups))).collect();
+        let wanted: Vec<(usize, Role)> = scores.chain(self.by.iter().map(|place| (*place, Role::Groups))).collect();
         let n_wanted = wanted.len();
         if let Some(rows) = self.table.whole_rows(&wanted, limit)? {
             let mut state = start()?;
@@ -126,8 +126,9 @@ impl<'a> WholeFile<'a> {
     }
 
     fn rows(&self, first_row: u64, mut scores: Vec<Column>, columns: RecordBatch) -> Result<Rows> {
-        let groups = self.by.and_then(|_| scores.pop());
-        let groups = groups.map(|column| (0..column.n_rows()).map(|row| groups::key(&column, row)).collect());
+        let by = scores.split_off(scores.len() - self.by.len());
+        let groups = (!by.is_empty()).then(|| RowGroups::new(&by));
+        let groups = groups.map(|groups| (0..groups.n_rows()).map(|row| groups.key(row).to_owned()).collect());
         let scores = batch::scaled(batch::one_column(scores, &self.scores)?, &self.scores, self.rules)?;
         let is_valid = self.check(&scores, first_row).map_err(|error| match error.row() {
             Some(row) => AtPlace::new(error, self.table.place(row)).into(),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::analysis::answers::{Answer, Answers, Known};
 use crate::commands::analysis::classes::OfClass;
 use crate::commands::assess::tests_of_calibration::Tested;
+use crate::dataset::groups::By;
 use crate::dataset::model::{Measured, Method};
 use crate::dataset::sketches::Groups;
 
@@ -103,8 +104,11 @@ pub(crate) fn result<F, const N: usize>(
     object["input"] = input(report);
     object["guessed"] = json!(columns.map_or(&[][..], |columns| &columns.guessed));
     if let Some(group) = &measured.group {
-        object["by"] = group.by.clone().into();
+        object["by"] = group.by.to_string().into();
         object["group"] = group.key.clone().into();
+        if let Some(key) = &group.key {
+            object["keys"] = keys(&group.by, key);
+        }
     }
     object
 }
@@ -213,8 +217,19 @@ fn tested(test: &Tested) -> Value {
 
 /// The groups of a file of sketches.
 pub(crate) fn groups(groups: Option<&Groups>) -> Value {
-    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n(), "n_left_out": sketch.report().n_left_out() });
-    groups.map(|groups| groups.sketches.iter().map(of_group).collect::<Vec<Value>>()).into()
+    let of_group = |by: &By, group: &String, sketch: &Sketch| {
+        let (n, n_left_out) = (sketch.n(), sketch.report().n_left_out());
+        json!({ "group": group, "keys": keys(by, group), "n": n, "n_left_out": n_left_out })
+    };
+    let of_groups = |groups: &Groups| -> Vec<Value> {
+        groups.sketches.iter().map(|(group, sketch)| of_group(&groups.by, group, sketch)).collect()
+    };
+    groups.map(of_groups).into()
+}
+
+/// The value of each column in the key of a group.
+fn keys(by: &By, key: &str) -> Value {
+    by_name(by.names().iter().map(String::as_str).zip(by.values(key).into_iter().map(Value::from)))
 }
 
 fn multiclass(multiclass: Multiclass) -> Value {

@@ -6,6 +6,7 @@ use super::grid::Cell;
 use super::screen::{Screen, Tone};
 use super::{legend, number};
 use crate::commands::analysis::answers::Answers;
+use crate::dataset::groups::By;
 use crate::dataset::model::Measured;
 
 /// A line for each model of which rows were left out, or one if it is the same for all; and groups
@@ -39,7 +40,7 @@ pub(crate) fn empty_groups(measured: &Measured<Answers>) -> Option<String> {
     groups_without_rows(&measured.group.as_ref()?.by, &measured.found.empty_groups)
 }
 
-pub(crate) fn groups_without_rows(by: &str, empty: &[String]) -> Option<String> {
+pub(crate) fn groups_without_rows(by: &By, empty: &[String]) -> Option<String> {
     let keys: Vec<String> = empty.iter().map(|key| legend::key(key).to_owned()).collect();
     let have = if empty.len() == 1 { "has" } else { "have" };
     (!empty.is_empty()).then(|| crate::printable(&format!("{by} {} {have} no valid row.", legend::few(&keys))))

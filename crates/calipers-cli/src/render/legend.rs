@@ -58,7 +58,7 @@ pub(crate) fn heading(name: &str) -> String {
 
 /// The column that tells groups apart, if that is what the names are.
 pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
-    results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
+    results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by.to_string()))
 }
 
 /// Which rows were read, and what is measured of several classes, if it is the same for all.

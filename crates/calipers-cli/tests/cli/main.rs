@@ -11,6 +11,7 @@ mod compressed;
 mod documented;
 mod files;
 mod folders;
+mod groups;
 mod inspect;
 mod interrupts;
 mod json_lines;

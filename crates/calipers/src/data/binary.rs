@@ -300,6 +300,49 @@ impl BinaryView<'_> {
     }
 }
 
+/// The rows of several views side by side, of which each is read as a view of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Grouped {
+    pub(super) scores: Vec<f64>,
+    pub(super) outcomes: Vec<bool>,
+    pub(super) weights: Option<Vec<f64>>,
+    scale: Scale,
+    score_error: Option<f64>,
+    single_precision: bool,
+    confidences: bool,
+}
+
+impl Grouped {
+    /// Room for the rows of a view.
+    pub(super) fn like(view: &BinaryView<'_>) -> Self {
+        Grouped {
+            scores: vec![0.0; view.n],
+            outcomes: vec![false; view.n],
+            weights: view.weights.map(|_| vec![0.0; view.n]),
+            scale: view.scale,
+            score_error: view.score_error,
+            single_precision: view.single_precision,
+            confidences: view.has_confidences(),
+        }
+    }
+
+    /// Some of the rows, of which that was counted.
+    pub(super) fn view(&self, rows: Range<usize>, report: InputReport) -> BinaryView<'_> {
+        BinaryView {
+            n: rows.len(),
+            outcomes: Outcomes::Class(Labels::Bool(&self.outcomes[rows.clone()]), 1.0),
+            scores: Scores::Column(Floats::F64(&self.scores[rows.clone()])),
+            scale: self.scale,
+            weights: self.weights.as_ref().map(|weights| Floats::F64(&weights[rows])),
+            kept: None,
+            report,
+            score_error: self.score_error,
+            single_precision: self.single_precision,
+            confidences: self.confidences,
+        }
+    }
+}
+
 /// Copies plain rows, which is quick for columns of any type.
 struct CopyTo<'a>(&'a mut Rows);
 

@@ -237,6 +237,17 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
     Ok((report, kept))
 }
 
+/// Counts the rows of a batch that were rounded or left out, each in the report of its group.
+pub(super) fn count_by_group(input: &Input<'_>, numbers: &[u32], reports: &mut [InputReport]) {
+    for (row, number) in numbers.iter().enumerate() {
+        let report = &mut reports[*number as usize];
+        match check_row(input, row, false) {
+            Ok(n_rounded) => report.n_rounded += n_rounded,
+            Err(fault) => *report.left_out.entry(fault.kind(input.rules.form)).or_default() += 1,
+        }
+    }
+}
+
 /// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
 /// that count from 1, percentages, logits, swapped arguments. They are an error even where bad rows
 /// are counted.

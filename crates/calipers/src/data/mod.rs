@@ -5,10 +5,12 @@
 //!
 //! ```text
 //! Input -> check -> Predictions -> binary | top_class | one_class | classwise -> BinaryView
+//!                               -> by_group -> GroupedRows -> view -> BinaryView
 //! ```
 
 mod all_classes;
 mod binary;
+mod by_group;
 mod checks;
 mod class_rows;
 mod columns;
@@ -21,6 +23,7 @@ mod softmax;
 mod top_label;
 
 pub use binary::{BinaryView, Rows, Scale};
+pub use by_group::GroupedRows;
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
 pub(crate) use class_rows::log_odds_of;

@@ -9,11 +9,10 @@
 //! are the same.
 //!
 //! # How rows come in
-//! There are three ways, which give the same sums:
+//! There are two ways, which give the same sums:
 //! 1. Batches of 2^15 rows and more go through dense tables, one for each thread (`filling.rs`).
-//! 2. A row of a smaller batch goes to its cell at once if the table has pages (`table.rs`).
-//! 3. Else it waits as a key of 8 bytes, until there are enough to sort them and to go through the
-//!    few cells once (`tables.rs`). Readers see them settled.
+//! 2. Rows of smaller batches, and of groups, wait as keys of 8 bytes, until there are enough to
+//!    sort them and to go through the cells once (`tables.rs`). Readers see them settled.
 //!
 //! # Profiles
 //! A [`Profile`] is what is kept of the place of a row inside its cell. `Exact` keeps the sums of
@@ -44,6 +43,7 @@
 //! four tables has 77,627 cells, so that 10^4 rows take at most 7 bits each: at most 8.8 KB, and
 //! with bins and header less than 10 KB.
 
+mod by_cell;
 mod bytes;
 mod content;
 mod dense;
@@ -107,8 +107,8 @@ pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 ///
 /// # Cost
 /// `update`: one pass, for batches of any size. Memory: some hundred bytes, 36 for each occupied
-/// cell, and 8 for each of the last rows; at resolution 12 at most 11 MB for probabilities,
-/// weighted 26 MB, however many rows there are.
+/// cell, and 8 for each of the last rows, of which there are no more than cells; at resolution 12
+/// at most 14 MB for probabilities, weighted 31 MB, however many rows there are.
 ///
 /// # Accuracy
 /// Every answer has its `numerical_bound`: for LS-ECE third order in the width of a cell over sigma

@@ -139,8 +139,8 @@ impl Sketch {
             let key = layout.key(2 * usize::from(side.upper) + usize::from(outcome), side.q);
             self.units += u128::from(units);
             match &mut self.cells {
-                Cells::Plain(tables) => tables.add_row(key, layout),
-                Cells::Weighted(tables) => tables.add_row((key, units), layout),
+                Cells::Plain(tables) => tables.add_row(key),
+                Cells::Weighted(tables) => tables.add_row((key, units)),
             }
             for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
                 totals[binning.place(side.probability)].add_row(side.probability, outcome, units);
@@ -214,7 +214,7 @@ impl<S: Sums, F: Fn(u64) -> S::Row> PlainPass for Add<'_, S, F> {
             let complement = 1.0 - clipped;
             let (q, upper) = (if clipped < complement { clipped } else { complement }, clipped > 0.5);
             n_clipped += u64::from(clipped != p);
-            tables.add_row(row(layout.key(2 * usize::from(upper) + label.bit() as usize, q)), layout);
+            tables.add_row(row(layout.key(2 * usize::from(upper) + label.bit() as usize, q)));
         }
         tables.settle_if_many(layout);
         n_clipped

@@ -1,4 +1,4 @@
-//! Cells by their number: two sorted columns while they are few, pages when they are many.
+//! Cells by their number: two sorted columns, or pages where much smaller tables are added to them.
 
 use std::borrow::Cow;
 
@@ -12,6 +12,9 @@ const MANY: usize = 1 << 12;
 
 /// Cells that a page must hold on average to pay.
 const WORTH_A_PAGE: usize = 8;
+
+/// Columns of so much fewer cells are not worth going through a table.
+const MUCH_SMALLER: usize = 4;
 
 fn page_of(cell: u32) -> usize {
     cell as usize / PAGE
@@ -67,40 +70,28 @@ impl<S: Sums> Column<S> {
     /// The cells of both.
     fn merged(&self, other: &Column<S>) -> Column<S> {
         let mut all = Column::with_capacity(self.cells.len() + other.cells.len());
-        let mut ours = 0;
-        for (cell, sums) in other.iter() {
-            // What comes before, as a block.
-            let end = ours + self.cells[ours..].partition_point_near(cell);
-            all.cells.extend_from_slice(&self.cells[ours..end]);
-            all.sums.extend_from_slice(&self.sums[ours..end]);
-            ours = end;
-            all.push(cell, sums);
-            if self.cells.get(ours) == Some(&cell) {
-                all.push(cell, self.sums[ours]);
-                ours += 1;
+        let (mut ours, mut theirs) = (0, 0);
+        while let (Some(our), Some(their)) = (self.cells.get(ours), other.cells.get(theirs)) {
+            // Which of them is first cannot be foreseen: so this is a choice and no branch.
+            let first = if our <= their { &self.sums[ours] } else { &other.sums[theirs] };
+            all.cells.push(*our.min(their));
+            all.sums.push(*first);
+            if our == their
+                && let Some(sums) = all.sums.last_mut()
+            {
+                sums.add(other.sums[theirs]);
             }
+            (ours, theirs) = (ours + usize::from(our <= their), theirs + usize::from(their <= our));
         }
         all.cells.extend_from_slice(&self.cells[ours..]);
         all.sums.extend_from_slice(&self.sums[ours..]);
-        all
-    }
-}
-
-/// A search that is short if what is looked for is near.
-trait Near {
-    /// How many cells from the start on are below `cell`.
-    fn partition_point_near(&self, cell: u32) -> usize;
-}
-
-impl Near for [u32] {
-    #[inline]
-    fn partition_point_near(&self, cell: u32) -> usize {
-        let mut reach = 1;
-        while reach < self.len() && self[reach - 1] < cell {
-            reach *= 2;
+        all.cells.extend_from_slice(&other.cells[theirs..]);
+        all.sums.extend_from_slice(&other.sums[theirs..]);
+        if all.cells.len() < all.cells.capacity() / 4 * 3 {
+            all.cells.shrink_to_fit();
+            all.sums.shrink_to_fit();
         }
-        let (start, end) = (reach / 2, reach.min(self.len()));
-        start + self[start..end].partition_point(|other| *other < cell)
+        all
     }
 }
 
@@ -118,23 +109,26 @@ impl<S: Sums> PartialEq for Table<S> {
 
 impl<S: Sums> Table<S> {
     pub(super) fn of(column: Column<S>) -> Self {
-        let mut table = Table::Few(column);
-        table.make_pages_if_dense();
-        table
+        Table::Few(column)
+    }
+
+    /// A table with the rows of all cells of a column as well.
+    pub(super) fn with(&self, column: Column<S>) -> Self {
+        match column.cells.is_empty() {
+            true => self.clone(),
+            false => Table::Few(self.column().merged(&column)),
+        }
     }
 
     /// Adds the rows of all cells of a column.
     pub(super) fn add_column(&mut self, column: Column<S>) {
         match self {
-            Table::Few(ours) => {
-                *ours = if ours.cells.is_empty() { column } else { ours.merged(&column) };
-                self.make_pages_if_dense();
-            }
+            Table::Few(ours) => *ours = if ours.cells.is_empty() { column } else { ours.merged(&column) },
             Table::Many { .. } => column.iter().for_each(|(cell, sums)| self.add_to_page(cell, sums)),
         }
     }
 
-    /// Whether a row can be added at once, and not only with many others.
+    /// Whether cells can be added one by one, and not only with many others.
     #[inline]
     pub(super) fn has_pages(&self) -> bool {
         matches!(self, Table::Many { .. })
@@ -154,9 +148,11 @@ impl<S: Sums> Table<S> {
         place.add(sums);
     }
 
-    fn make_pages_if_dense(&mut self) {
+    /// Makes pages if so few cells are to be added that it does not pay to go through all, and if
+    /// pages are worth their memory.
+    pub(super) fn make_pages_for(&mut self, n_cells: usize) {
         let Table::Few(column) = self else { return };
-        if are_dense(&column.cells) {
+        if MUCH_SMALLER * n_cells <= column.cells.len() && are_dense(&column.cells) {
             let column = std::mem::take(column);
             *self = Table::Many { pages: Vec::new(), n_occupied: 0 };
             self.add_column(column);
@@ -231,9 +227,14 @@ mod tests {
                 })
                 .collect();
             part.iter().for_each(|(cell, content)| map.entry(*cell).or_default().add(*content));
+            // Both ways to add cells.
+            if k == 10_000 {
+                assert!(!table.has_pages());
+                table.make_pages_for(4);
+                assert!(table.has_pages());
+            }
             table.add_column(column(part));
         }
-        assert!(table.has_pages());
         let expected = column(map.iter().map(|(cell, content)| (*cell, *content)));
         assert_eq!(Table::of(expected.clone()), table);
         assert_eq!(Table::Few(expected), table);
@@ -247,7 +248,10 @@ mod tests {
         assert_eq!(Table::<Content>::default().heap_bytes(), 0);
         // One cell in sixteen: pages that are mostly empty.
         let cells = (0u32..MANY as u32).map(|k| (k * 16, Content { count: 1, first: 0, second: 0 }));
-        let table = Table::of(column(cells));
+        let mut table = Table::of(column(cells));
+        table.make_pages_for(MANY / MUCH_SMALLER + 1);
+        assert!(!table.has_pages());
+        table.make_pages_for(MANY / MUCH_SMALLER);
         assert!(table.has_pages());
         assert!(table.heap_bytes() >= MANY * 16 * size_of::<Content>());
     }
@@ -255,7 +259,8 @@ mod tests {
     #[test]
     fn scattered_cells_get_no_pages() {
         let cells = (0u32..20_000).map(|k| (k * 1000, Content { count: 1, first: 0, second: 0 }));
-        let table = Table::of(column(cells));
+        let mut table = Table::of(column(cells));
+        table.make_pages_for(1);
         assert!(!table.has_pages());
         assert_eq!(table.iter().count(), 20_000);
     }

@@ -1,16 +1,17 @@
 //! The cells of a sketch: four tables, and rows that wait to be added to them.
 //!
-//! A row that comes alone is not worth the search for its cell. It waits as a key, whose order is
-//! that of tables, cells and offsets, until there are enough to sort them and to go through all
-//! cells once. Tables with pages take rows at once. Since sums are integers, it does not matter
-//! when a row is added; who reads cells reads them [settled](Tables::settled).
+//! A row that comes alone is not worth the way to its cell, which is in no cache where there are
+//! many groups. It waits as a key, whose order is that of tables and cells, until as many rows wait
+//! as there are cells: then they are sorted, and all cells are gone through once. So a row costs
+//! the same however many cells there are. Since sums are integers, it does not matter when a row is
+//! added; who reads cells reads them [settled](Tables::settled).
 
 use std::borrow::Cow;
 
-use super::N_TABLES;
 use super::content::Sums;
 use super::layout::{Layout, Widening};
 use super::table::{Column, Table};
+use super::{N_TABLES, by_cell};
 
 /// Rows that wait, at least, until they are added.
 const FEW: usize = 1 << 10;
@@ -33,39 +34,23 @@ impl<S: Sums> Tables<S> {
         Tables { tables: columns.map(Table::of), waiting: Vec::new() }
     }
 
-    /// Adds a row, at once or later.
+    /// Adds a row, which waits.
     #[inline]
-    pub(super) fn add_row(&mut self, row: S::Row, layout: Layout) {
-        let (table, cell, offset) = layout.split(S::key(row));
-        if self.tables[table].has_pages() {
-            self.tables[table].add_to_page(cell, S::of_row(row, offset, layout));
-        } else {
-            self.waiting.push(row);
-        }
+    pub(super) fn add_row(&mut self, row: S::Row) {
+        self.waiting.push(row);
     }
 
     /// Adds the rows that wait, if there are enough for that to pay.
     #[inline]
     pub(super) fn settle_if_many(&mut self, layout: Layout) {
-        if self.waiting.len() >= FEW {
-            let n_few: usize = self.tables.iter().filter(|table| !table.has_pages()).map(Table::len).sum();
-            if self.waiting.len() >= n_few / 2 {
-                self.settle(layout);
-            }
+        if self.waiting.len() >= FEW && self.waiting.len() >= self.tables.iter().map(Table::len).sum() {
+            self.settle(layout);
         }
     }
 
     /// Adds the rows that wait.
     pub(super) fn settle(&mut self, layout: Layout) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        self.waiting.sort_unstable();
-        let mut columns: [Column<S>; N_TABLES] = std::array::from_fn(|_| Column::default());
-        for &row in &self.waiting {
-            let (table, cell, offset) = layout.split(S::key(row));
-            columns[table].push(cell, S::of_row(row, offset, layout));
-        }
+        let columns = by_cell::columns(&mut self.waiting, layout);
         self.waiting.clear();
         self.add_columns(columns);
     }
@@ -75,9 +60,11 @@ impl<S: Sums> Tables<S> {
         if self.waiting.is_empty() {
             return Cow::Borrowed(self);
         }
-        let mut settled = self.clone();
-        settled.settle(layout);
-        Cow::Owned(settled)
+        let columns = by_cell::columns(&mut self.waiting.clone(), layout);
+        let mut all = self.tables.iter().zip(columns).map(|(table, column)| table.with(column));
+        // proof: there is one for each
+        let tables = std::array::from_fn(|_| all.next().unwrap_or_default());
+        Cow::Owned(Tables { tables, waiting: Vec::new() })
     }
 
     /// The tables, in which rows that wait are not.
@@ -94,6 +81,7 @@ impl<S: Sums> Tables<S> {
     /// Adds settled tables of another kind, or with narrower cells.
     pub(super) fn add_tables<T: Sums>(&mut self, others: &Tables<T>, widening: Widening, convert: impl Fn(T) -> S) {
         for (ours, theirs) in self.tables.iter_mut().zip(&others.tables).filter(|(_, theirs)| theirs.len() > 0) {
+            ours.make_pages_for(theirs.len());
             let theirs = theirs.column();
             let cells = theirs.iter().map(|(cell, sums)| widening.apply(cell, convert(sums)));
             if ours.has_pages() {

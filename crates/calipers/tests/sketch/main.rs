@@ -1,6 +1,7 @@
 //! A sketch says what the rows say, within its bounds, and does not care how they came.
 
 mod answers;
+mod by_group;
 mod curves;
 mod data;
 mod dense;

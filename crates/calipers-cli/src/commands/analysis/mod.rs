@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::args::{FilesArgs, OptionArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::groups::{in_order, rows_of_groups};
+use crate::dataset::groups::{By, in_order};
 use crate::dataset::model::{Group, Measured};
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader};
@@ -100,11 +100,11 @@ fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, pl
     if batch.multiclass() == Multiclass::Classwise && analysis.each_class {
         all.classes = analysis.classes(&predictions)?;
     }
-    let by = model.columns.as_ref().and_then(|columns| columns.by.as_deref());
-    let groups = by.zip(batch.groups.as_ref()).map(|(by, column)| {
+    let by = model.columns.as_ref().and_then(|columns| columns.by.as_ref());
+    let groups = by.zip(batch.groups.as_ref()).map(|(by, rows)| {
         // With the rows that are left out, so that each group counts its own.
-        let mut groups = rows_of_groups(column, 0..column.n_rows());
-        let kept = rows_of_groups(column, batch::kept_rows(&predictions));
+        let mut groups = rows.rows(0..rows.n_rows());
+        let kept = rows.rows(batch::kept_rows(&predictions));
         all.empty_groups = groups.keys().filter(|key| !kept.contains_key(*key)).cloned().collect();
         groups.retain(|key, _| kept.contains_key(key));
         (by, groups)
@@ -125,10 +125,10 @@ fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictio
 fn analyse_sketches(analysis: &Analysis<'_>, model: &Measured<()>, sketches: &Sketches) -> Result<Results> {
     // A file of sketches does not tell.
     let confidences = model.columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
-    let mut all = analysis.run(sample_of(&sketches.all, confidences))?;
+    let mut all = analysis.run(sample_of(sketches.all()?, confidences))?;
     let groups = sketches.groups.as_ref().map(|groups| {
         all.empty_groups = groups.without_rows();
-        (groups.by.as_str(), groups.with_rows())
+        (&groups.by, groups.with_rows())
     });
     with_groups(analysis, model, all, groups, |analysis, sketch| Ok(analysis.run(sample_of(sketch, confidences))?))
 }
@@ -143,12 +143,12 @@ fn with_groups<G: Sync>(
     analysis: &Analysis<'_>,
     model: &Measured<()>,
     all: Answers,
-    groups: Option<(&str, BTreeMap<String, G>)>,
+    groups: Option<(&By, BTreeMap<String, G>)>,
     analyse: impl Fn(&Analysis<'_>, &G) -> Result<Answers> + Sync,
 ) -> Result<Results> {
     let Some((by, groups)) = groups else { return Ok(vec![model.with(None, all)]) };
     let analysis = analysis.for_groups(&all, groups.len());
-    let of_group = |key: Option<String>| Some(Group { by: by.to_owned(), key });
+    let of_group = |key: Option<String>| Some(Group { by: by.clone(), key });
     let of_groups = in_order(&groups).into_par_iter().map(|(key, group)| {
         let found = analyse(&analysis, group).with_context(|| format!("{by} {key}"))?;
         Ok(model.with(of_group(Some(key.clone())), found))

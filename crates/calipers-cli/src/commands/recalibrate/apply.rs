@@ -104,7 +104,7 @@ pub(super) fn run(args: &ApplyArgs) -> Result<String> {
             bail!("recalibrate apply does not accept a sketch: a map is applied to rows");
         }
         let by = groups::by_of(&map, &args.input, "recalibrate apply")?;
-        let file = WholeFile::open(&input, &args.input, by.as_deref())?;
+        let file = WholeFile::open(&input, &args.input, &by)?;
         let format = RowFormat::of(&args.output, file.dialect())?;
         let names = Names::new(&file, args.replace)?;
         output.write_with(|target| {

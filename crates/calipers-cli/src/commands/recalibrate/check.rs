@@ -15,7 +15,6 @@ use super::table::{self, Ends};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::batch::{Batch, kept_rows};
-use crate::dataset::groups;
 use crate::render::grid::Grid;
 use crate::render::screen::{Screen, Tone};
 use crate::render::{json, left_out, number};
@@ -139,7 +138,7 @@ fn recalibrated_rows(batch: &Batch, map: &Map) -> Result<Batch> {
     let mut is_valid = vec![false; scores.n_rows()];
     kept_rows(&batch.predictions(0)?).into_iter().for_each(|row| is_valid[row] = true);
     let names: Option<Vec<String>> =
-        batch.groups.as_ref().map(|column| (0..column.n_rows()).map(|row| groups::key(column, row)).collect());
+        batch.groups.as_ref().map(|groups| (0..groups.n_rows()).map(|row| groups.key(row).to_owned()).collect());
     let after = recalibrated(map, (scores, batch.form(0)), names.as_deref(), &is_valid)?;
     Ok(batch.with_probabilities(0, after))
 }

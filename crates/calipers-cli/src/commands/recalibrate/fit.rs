@@ -15,6 +15,7 @@ use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::extension;
+use crate::dataset::groups::By;
 use crate::dataset::sketches::Sketches;
 use crate::output::Output;
 use crate::progress;
@@ -66,7 +67,7 @@ fn of_sketches(args: &FitArgs) -> Result<Vec<InputFile>> {
 
 /// The method for sketches, to which no option of rows applies.
 fn method_of_sketches(args: &FitArgs) -> Result<Method> {
-    if args.input.by.is_some() {
+    if !args.input.by.is_empty() {
         bail!("--by needs the rows, which a sketch does not have");
     }
     if args.resample.cluster.is_some() {
@@ -81,7 +82,7 @@ fn method_of_sketches(args: &FitArgs) -> Result<Method> {
 /// Several sketches are folds: each is held out in turn.
 fn from_folds(args: &FitArgs, files: &[InputFile], output: &Output, screen: &Screen) -> Result<String> {
     let method = method_of_sketches(args)?;
-    let open = |file: &InputFile| Ok(Sketches::open(file).with_context(|| file.shown())?.all);
+    let open = |file: &InputFile| Sketches::open(file).and_then(Sketches::into_all).with_context(|| file.shown());
     let folds = files.iter().map(open).collect::<Result<Vec<Sketch>>>()?;
     let all = args.map.cross_fit(method, &args.resample).run_sketches(&folds)?;
     let found = Found { sentence: all.sentence(), ..Found::new(&all.improvement) };
@@ -108,7 +109,7 @@ fn from_folds(args: &FitArgs, files: &[InputFile], output: &Output, screen: &Scr
 /// One sketch has no folds: there is a map, and no verdict.
 fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
     let method = method_of_sketches(args)?;
-    let sketch = Sketches::open(file).with_context(|| file.shown())?.all;
+    let sketch = Sketches::open(file).and_then(Sketches::into_all).with_context(|| file.shown())?;
     let fit = args.map.recalibrate(method).fit(&sketch).with_context(|| file.shown())?;
     let map = MapFile::new(fit.map.clone()).fit(&fit);
     output.write(map.to_json().as_bytes())?;
@@ -155,7 +156,8 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
     let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit", true)?;
     let predictions = model.predictions()?;
     let waiting = progress::waiting();
-    let mut found = match &args.input.by {
+    let by = By::new(args.input.by.clone());
+    let mut found = match &by {
         Some(by) => groups::fit(&model, &predictions, args.method, (&args.map, &args.resample), by)?,
         None => model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?,
     };
@@ -179,7 +181,7 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
         Method::Identity => "The map that was written leaves all probabilities as they are.\n",
         _ => "",
     };
-    let by = args.input.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+    let by = by.map_or(String::new(), |by| format!(" by {by}"));
     let written = format!("{identity}{}: {}{by}, {} rows\n", args.output.display(), found.method.name(), found.n);
     Ok(table::of_fit(&found, &written, screen))
 }

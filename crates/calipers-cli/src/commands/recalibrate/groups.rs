@@ -11,6 +11,7 @@ use super::method::{MapArgs, Requested};
 use super::model::{Found, Model};
 use crate::args::InputArgs;
 use crate::args::significance::ResampleArgs;
+use crate::dataset::groups::By;
 use crate::render::grid::{Cell, Grid};
 use crate::render::number;
 use crate::render::screen::Screen;
@@ -32,7 +33,7 @@ pub(super) fn fit(
     predictions: &Predictions<'_>,
     method: Requested,
     (map, resample): (&MapArgs, &ResampleArgs),
-    by: &str,
+    by: &By,
 ) -> Result<Found> {
     let batch = &model.dataset.content;
     if predictions.n_classes() > 2 {
@@ -59,7 +60,7 @@ pub(super) fn fit(
     let sentence = found.sentence();
     let GroupedImprovement { mut improvement, groups, table, .. } = found;
     let spread = improvement.fit.map.spread.clone();
-    improvement.fit.map = improvement.fit.map.by(by);
+    improvement.fit.map = improvement.fit.map.by(&by.to_string());
     let file = MapFile::new(improvement.fit.map.clone())
         .fit(FitRecord::from(&improvement.fit).groups(&groups))
         .improvement(GainRecord::from(&improvement));
@@ -67,22 +68,23 @@ pub(super) fn fit(
     Ok(Found { file, sentence, of_groups, ..Found::new(&improvement) })
 }
 
-/// The input with the column that tells the groups of a map apart: the one that is named, or the
-/// one that the map was fitted by.
+/// The input with the columns that tell the groups of a map apart: those that are named, or those
+/// that the map was fitted by.
 pub(super) fn input_of(map: &Map, args: &InputArgs, verb: &str) -> Result<InputArgs> {
     let by = by_of(map, args, verb)?;
     Ok(InputArgs { by, ..args.clone() })
 }
 
-/// The column of groups; none unless the map is by group.
-pub(super) fn by_of(map: &Map, args: &InputArgs, verb: &str) -> Result<Option<String>> {
-    match (map, &args.by) {
-        (Map::Groups(maps), by) => match by.as_ref().or(maps.by.as_ref()) {
-            Some(by) => Ok(Some(by.clone())),
+/// The columns of groups; none unless the map is by group.
+pub(super) fn by_of(map: &Map, args: &InputArgs, verb: &str) -> Result<Vec<String>> {
+    match (map, &args.by[..]) {
+        (Map::Groups(maps), []) => match &maps.by {
+            Some(by) => Ok(By::of_text(by).names().to_vec()),
             None => bail!("the map is by group: name the column of groups with --by"),
         },
-        (_, Some(_)) => bail!("{verb} does not accept --by: the map is the same for all groups"),
-        (_, None) => Ok(None),
+        (Map::Groups(_), by) => Ok(by.to_vec()),
+        (_, []) => Ok(Vec::new()),
+        (_, [..]) => bail!("{verb} does not accept --by: the map is the same for all groups"),
     }
 }
 

@@ -195,7 +195,8 @@ pub(super) fn recalibrated(
         }
     }
     let missing: Vec<bool> = is_valid.iter().map(|is_valid| !is_valid).collect();
-    Ok(Column { values: all.into(), n_classes: scores.n_classes, missing: missing.contains(&true).then_some(missing) })
+    let missing = missing.contains(&true).then_some(missing);
+    Ok(Column { n_classes: scores.n_classes, missing, ..Column::plain(all.into()) })
 }
 
 /// A map of another number of classes than the rows have.

@@ -17,7 +17,7 @@ use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
 use crate::dataset::sketches::Sketches;
-use crate::dataset::{Content, Dataset, Reader, groups};
+use crate::dataset::{Content, Dataset, Reader};
 use crate::output::{Output, OutputFolder};
 use crate::progress;
 use crate::render::{json, left_out, legend, number};
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     let waiting = progress::waiting();
     progress::begin(&waiting, "values");
     let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
-    let inputs_read: Vec<(String, &InputReport)> =
+    let inputs_read: Vec<(String, InputReport)> =
         legend::names(&models).into_iter().zip(reports(&datasets, &checked)).collect();
     let values = report(args, options, &datasets, &checked)?.gather()?;
     progress::begin(&waiting, "page");
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     }
     let models = if n_models == 1 { "1 model".to_owned() } else { format!("{n_models} models") };
     let size = number::count(html.len() as u64);
-    let left_out = left_out::sentences(inputs_read.iter().map(|(name, input)| (name.as_str(), *input)));
+    let left_out = left_out::sentences(inputs_read.iter().map(|(name, input)| (name.as_str(), input)));
     let left_out: String = left_out.iter().map(|sentence| format!("{sentence}\n")).collect();
     Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n" + &left_out)
 }
@@ -133,11 +133,11 @@ fn of_model(name: &str, input: &InputReport) -> Value {
 }
 
 /// What happened to the rows of each model, in the order of the models.
-fn reports<'a>(datasets: &'a [Dataset], checked: &'a [Vec<Checked<'a>>]) -> Vec<&'a InputReport> {
-    let of_dataset = |(dataset, checked): (&'a Dataset, &'a Vec<Checked<'a>>)| -> Vec<&'a InputReport> {
+fn reports(datasets: &[Dataset], checked: &[Vec<Checked<'_>>]) -> Vec<InputReport> {
+    let of_dataset = |(dataset, checked): (&Dataset, &Vec<Checked<'_>>)| -> Vec<InputReport> {
         match &dataset.content {
-            Content::Sketches(all) => all.iter().map(|sketches| sketches.all.report()).collect(),
-            Content::Rows(_) => checked.iter().map(|model| model.predictions.report()).collect(),
+            Content::Sketches(all) => all.iter().map(Sketches::report).collect(),
+            Content::Rows(_) => checked.iter().map(|model| model.predictions.report().clone()).collect(),
         }
     };
     datasets.iter().zip(checked).flat_map(of_dataset).collect()
@@ -178,7 +178,7 @@ fn report<'a>(
         for (place, measured) in dataset.models.iter().enumerate() {
             let name = names.next().unwrap_or_default();
             let (source, groups) = match (&dataset.content, checked.get(place)) {
-                (Content::Sketches(all), _) => (Source::Sketch(&all[place].all), of_sketches(&all[place])),
+                (Content::Sketches(all), _) => (Source::Sketch(all[place].all()?), of_sketches(&all[place])),
                 (Content::Rows(batch), Some(Checked { predictions, clusters })) => {
                     let (multiclass, ties) = (batch.multiclass(), batch.ties());
                     let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
@@ -202,11 +202,11 @@ fn report<'a>(
 
 fn of_sketches(sketches: &Sketches) -> Option<Groups<'_>> {
     let groups = sketches.groups.as_ref()?;
-    Some(Groups::Sketches { by: groups.by.clone(), sketches: groups.with_rows() })
+    Some(Groups::Sketches { by: groups.by.to_string(), sketches: groups.with_rows() })
 }
 
 fn of_rows(model: &Measured<()>, batch: &Batch, predictions: &Predictions<'_>) -> Option<Groups<'static>> {
-    let by = model.columns.as_ref()?.by.clone()?;
-    let (keys, numbers) = groups::keys_and_numbers(batch.groups.as_ref()?, &batch::kept_rows(predictions));
+    let by = model.columns.as_ref()?.by.as_ref()?.to_string();
+    let (keys, numbers) = batch.groups.as_ref()?.keys_and_numbers(&batch::kept_rows(predictions));
     Some(Groups::Rows { by, keys, numbers })
 }

@@ -6,7 +6,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, OffsetSizeTrait, RecordBatch};
+use arrow_array::{Array, OffsetSizeTrait, RecordBatch, StringArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use calipers::Error;
@@ -156,7 +156,10 @@ impl Wanted {
         let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let Some((items, bounds)) = items(array) else {
             let missing = nulls.is_some().then(|| (0..array.len()).map(is_null).collect());
-            return Ok(Column { values: self.values(array)?, n_classes: 1, missing });
+            if let Some((codes, words)) = self.words(array) {
+                return Ok(Column { missing, words: Some(words), ..Column::plain(codes) });
+            }
+            return Ok(Column { missing, ..Column::plain(self.values(array)?) });
         };
         let k = self.n_classes;
         let place = |row: usize| Place::Row(first_row + row as u64);
@@ -185,7 +188,27 @@ impl Wanted {
         };
         let is_missing = |(row, bounds): (usize, &(usize, usize))| is_null(row) || has_null_item(*bounds);
         let missing: Vec<bool> = bounds.iter().enumerate().map(is_missing).collect();
-        Ok(Column { values, n_classes: k, missing: missing.contains(&true).then_some(missing) })
+        let missing = missing.contains(&true).then_some(missing);
+        Ok(Column { n_classes: k, missing, ..Column::plain(values) })
+    }
+
+    /// The numbers of words, and the words, where groups are told apart by such.
+    fn words(&self, array: &dyn Array) -> Option<(Values, StringArray)> {
+        let dictionary = array.as_any_dictionary_opt().filter(|_| self.role == Role::Groups)?;
+        let words = dictionary.values();
+        let words = match words.data_type() {
+            // A word that is null stands for rows that are.
+            DataType::Utf8 => words.as_string::<i32>().clone(),
+            DataType::LargeUtf8 => StringArray::from_iter(words.as_string::<i64>()),
+            DataType::Utf8View => StringArray::from_iter(words.as_string_view()),
+            _ => return None,
+        };
+        let codes: Vec<u32> = match words.is_empty() {
+            true => vec![0; array.len()],
+            // proof: their offsets have 31 bits, so that there are fewer words than 2^32
+            false => dictionary.normalized_keys().into_iter().map(|code| code as u32).collect(),
+        };
+        Some((codes.into(), words))
     }
 
     fn values(&self, array: &dyn Array) -> Result<Values, Error> {

@@ -1,5 +1,6 @@
 //! A column as it was in the file: its own type, row after row, with the rows that are missing.
 
+use arrow_array::StringArray;
 use arrow_buffer::ScalarBuffer;
 use calipers::{Error, Floats, Labels};
 
@@ -207,6 +208,23 @@ impl Values {
         }
     }
 
+    /// The bits of each value, the same for equal numbers but for 0 and -0; none for texts.
+    pub(crate) fn bits(&self) -> Vec<u64> {
+        macro_rules! bits {
+            ($($integers:ident)*) => {
+                match self {
+                    Values::Bool(values) => values.iter().map(|value| u64::from(*value)).collect(),
+                    // Negative numbers get the same upper bits each time.
+                    $(Values::$integers(values) => values.iter().map(|value| *value as u64).collect(),)*
+                    Values::F32(values) => values.iter().map(|value| value.to_bits().into()).collect(),
+                    Values::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
+                    Values::Text(_) => Vec::new(),
+                }
+            };
+        }
+        bits!(I8 I16 I32 I64 U8 U16 U32 U64)
+    }
+
     /// The value of a row as a user would write it.
     pub(crate) fn display(&self, row: usize) -> String {
         each!(self, values => values[row].to_string())
@@ -230,11 +248,31 @@ pub(crate) struct Column {
     pub(crate) n_classes: usize,
     /// Marks the rows that are missing, if any are.
     pub(crate) missing: Option<Vec<bool>>,
+    /// In a column of groups, the words that its values number, where the file has such.
+    pub(crate) words: Option<StringArray>,
 }
 
 impl Column {
     pub(crate) fn plain(values: Values) -> Self {
-        Column { values, n_classes: 1, missing: None }
+        Column { values, n_classes: 1, missing: None, words: None }
+    }
+
+    /// The value of a row as a user would write it.
+    pub(crate) fn text(&self, row: usize) -> String {
+        match (&self.words, &self.values) {
+            (Some(words), Values::U32(codes)) => words.value(codes[row] as usize).to_owned(),
+            _ => self.values.display(row),
+        }
+    }
+
+    /// The same with words in the place of their numbers.
+    fn spelled_out(self) -> Self {
+        if self.words.is_none() {
+            return self;
+        }
+        let text = |row: usize| if self.is_missing(row) { String::new() } else { self.text(row) };
+        let texts: Vec<String> = (0..self.n_rows()).map(text).collect();
+        Column { values: texts.into(), words: None, ..self }
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -250,7 +288,7 @@ impl Column {
         let k = self.n_classes;
         let places = rows.iter().flat_map(|row| row * k..(row + 1) * k).map(Some);
         let missing = self.missing.as_ref().map(|missing| rows.iter().map(|row| missing[*row]).collect());
-        Column { values: self.values.gather(places), n_classes: k, missing }
+        Column { values: self.values.gather(places), n_classes: k, missing, words: self.words.clone() }
     }
 
     /// Columns of one value as one of several: those of the classes of a model.
@@ -276,7 +314,7 @@ impl Column {
                 interleaved(&doubles, n_rows).into()
             }
         };
-        Column { values, n_classes, missing }
+        Column { values, n_classes, missing, words: None }
     }
 
     /// All values divided by one number.
@@ -298,7 +336,9 @@ impl Column {
         let missing = parts.iter().any(|part| part.missing.is_some()).then(|| {
             parts.iter().flat_map(|part| part.missing.clone().unwrap_or_else(|| vec![false; part.n_rows()])).collect()
         });
-        Ok(Column { values: Values::concat(parts.into_iter().map(|part| part.values).collect())?, n_classes, missing })
+        // Parts have words of their own.
+        let values = parts.into_iter().map(|part| part.spelled_out().values).collect();
+        Ok(Column { values: Values::concat(values)?, n_classes, missing, words: None })
     }
 
     pub(crate) fn floats(&self) -> Option<Floats<'_>> {

@@ -116,7 +116,8 @@ impl NpyArray {
         };
         let type_name = values.type_name();
         let values = if self.role.is_numeric() { values.into_floats() } else { Some(values) };
-        Ok(Column { values: values.ok_or_else(|| self.role.wrong_type(type_name))?, n_classes: k, missing: None })
+        let values = values.ok_or_else(|| self.role.wrong_type(type_name))?;
+        Ok(Column { n_classes: k, ..Column::plain(values) })
     }
 
     /// Some elements, in the order of the file.

@@ -2,12 +2,15 @@
 //! once.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 
 use super::{
     Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded,
@@ -39,7 +42,7 @@ impl ParquetTable {
 
     fn projection(&self, wanted: &[(usize, Role)]) -> Result<Projection> {
         Projection::new(self.schema(), wanted, |place| {
-            let mut batches = guarded(FORMAT, || self.batches(self.row_groups(), &[place]))?;
+            let mut batches = guarded(FORMAT, || self.batches(&self.metadata, self.row_groups(), &[place]))?;
             Ok(Box::new(std::iter::from_fn(move || {
                 guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
             })))
@@ -47,12 +50,45 @@ impl ParquetTable {
     }
 
     /// The batches of some row groups; each reader has a file of its own, since it moves in it.
-    fn batches(&self, row_groups: Vec<usize>, places: &[usize]) -> Result<ParquetRecordBatchReader> {
+    fn batches(
+        &self,
+        metadata: &ArrowReaderMetadata,
+        row_groups: Vec<usize>,
+        places: &[usize],
+    ) -> Result<ParquetRecordBatchReader> {
         let file = open_file(&self.path)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
         let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
         let builder = builder.with_projection(mask).with_row_groups(row_groups).with_batch_size(PART_ROWS);
         builder.build().map_err(failed)
+    }
+
+    /// How the file is read if texts that tell groups apart stay numbers of words, as the file has
+    /// them, so that no text is made for a row.
+    fn with_words(&self, wanted: &[(usize, Role)]) -> Result<ArrowReaderMetadata> {
+        let is_wanted = |place: usize| wanted.contains(&(place, Role::Groups)) && self.has_words(place);
+        let field = |(place, field): (usize, &FieldRef)| match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_wanted(place) => {
+                let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+                Arc::new(Field::clone(field).with_data_type(words))
+            }
+            _ => Arc::clone(field),
+        };
+        let schema = self.schema();
+        let fields: Vec<FieldRef> = schema.fields().iter().enumerate().map(field).collect();
+        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options).map_err(failed)
+    }
+
+    /// Whether all of a column is stored with words.
+    fn has_words(&self, place: usize) -> bool {
+        let columns = self.metadata.parquet_schema();
+        let Some(leaf) = (0..columns.num_columns()).find(|leaf| columns.get_column_root_idx(*leaf) == place) else {
+            return false;
+        };
+        let row_groups = self.metadata.metadata().row_groups();
+        row_groups.iter().all(|group| group.column(leaf).dictionary_page_offset().is_some())
     }
 }
 
@@ -72,7 +108,7 @@ impl Table for ParquetTable {
     fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
         let projection = self.projection(wanted)?;
         let places: Vec<usize> = (0..self.names.len()).collect();
-        let mut batches = guarded(FORMAT, || self.batches(self.row_groups(), &places))?;
+        let mut batches = guarded(FORMAT, || self.batches(&self.metadata, self.row_groups(), &places))?;
         let next = move || guarded(FORMAT, || batches.next().transpose().map_err(failed));
         Ok(Some(arrow::whole_rows(next, projection, limit)))
     }
@@ -81,12 +117,14 @@ impl Table for ParquetTable {
         let row_groups = self.metadata.metadata().row_groups().iter();
         let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
         let projection = self.projection(wanted)?;
-        Ok(Box::new(RowGroups { table: self, projection, first_rows, limit, next: AtomicUsize::new(0) }))
+        let metadata = guarded(FORMAT, || self.with_words(wanted))?;
+        Ok(Box::new(RowGroups { table: self, metadata, projection, first_rows, limit, next: AtomicUsize::new(0) }))
     }
 }
 
 struct RowGroups<'a> {
     table: &'a ParquetTable,
+    metadata: ArrowReaderMetadata,
     projection: Projection,
     /// Of each row group, and at last the number of all rows.
     first_rows: Vec<u64>,
@@ -122,7 +160,7 @@ impl RowGroups<'_> {
                         return Ok(None);
                     }
                     *next_row = self.first_rows[group];
-                    own.insert(self.table.batches(vec![group], self.projection.places())?)
+                    own.insert(self.table.batches(&self.metadata, vec![group], self.projection.places())?)
                 }
             };
             match batches.next().transpose().map_err(failed)? {

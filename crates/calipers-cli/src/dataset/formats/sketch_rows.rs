@@ -15,8 +15,10 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 use calipers::Sketch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use rayon::prelude::*;
 
 use super::{Role, arrow, extension, guarded, open_file};
+use crate::dataset::groups::By;
 use crate::dataset::sketches::{Groups, Sketches};
 
 /// The column of bytes; every other column is a key.
@@ -126,31 +128,16 @@ impl Rows {
 
     fn sketches(self) -> Result<Sketches> {
         let all = self.all.context("no sketches in it")?;
-        let by = self.by.unwrap_or_default();
-        if by.is_empty() {
-            return Ok(Sketches { all, groups: None });
-        }
+        let Some(by) = By::new(self.by.unwrap_or_default()) else { return Ok(Sketches::one(all)) };
         let mut sketches = BTreeMap::new();
         for (key, sketch) in self.groups {
-            if sketches.insert(joined(key), sketch).is_some() {
+            // Null is the empty text, as in files of groups.
+            let key = By::key(key.into_iter().map(Option::unwrap_or_default).collect());
+            if sketches.insert(key, sketch).is_some() {
                 bail!("keys must not be null in one row and the empty text in another, which are shown alike");
             }
         }
-        Ok(Sketches { all, groups: Some(Groups { by: by.join(", "), sketches }) })
-    }
-}
-
-/// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the
-/// same text; null is the empty text, as in files of groups.
-fn joined(keys: Vec<Option<String>>) -> String {
-    let quoted = |key: String| match key.contains([',', '"']) {
-        true => format!("\"{}\"", key.replace('"', "\"\"")),
-        false => key,
-    };
-    let keys = keys.into_iter().map(Option::unwrap_or_default);
-    match <[String; 1]>::try_from(keys.collect::<Vec<_>>()) {
-        Ok([key]) => key,
-        Err(keys) => keys.into_iter().map(quoted).collect::<Vec<_>>().join(", "),
+        Ok(Sketches::of_groups(by, sketches).with_all(all))
     }
 }
 
@@ -198,17 +185,22 @@ fn shown(value: Option<impl std::fmt::Display>) -> Result<String> {
 
 /// A row for each group, or one for all rows.
 pub(crate) fn to_bytes(sketches: &Sketches) -> Result<Vec<u8>> {
-    let one = |sketch: &Sketch| -> ArrayRef { Arc::new(BinaryArray::from_iter_values([sketch.to_bytes()])) };
+    let bytes = |sketches: Vec<&Sketch>| -> ArrayRef {
+        let bytes: Vec<Vec<u8>> = sketches.into_par_iter().map(Sketch::to_bytes).collect();
+        Arc::new(BinaryArray::from_iter_values(bytes))
+    };
     let batch = match &sketches.groups {
-        None => RecordBatch::try_from_iter([(SKETCH, one(&sketches.all))])?,
-        Some(groups) => {
-            if groups.by == SKETCH {
+        None => RecordBatch::try_from_iter([(SKETCH, bytes(vec![sketches.all()?]))])?,
+        Some(Groups { by, sketches }) => {
+            if by.names().iter().any(|name| name == SKETCH) {
                 bail!("the column of groups must not be called {SKETCH:?}, as that of the sketches is");
             }
-            let keys: ArrayRef = Arc::new(StringArray::from_iter_values(groups.sketches.keys()));
-            let bytes = groups.sketches.values().map(Sketch::to_bytes);
-            let bytes: ArrayRef = Arc::new(BinaryArray::from_iter_values(bytes));
-            RecordBatch::try_from_iter([(groups.by.as_str(), keys), (SKETCH, bytes)])?
+            let values: Vec<Vec<String>> = sketches.keys().map(|key| by.values(key)).collect();
+            let column = |place: usize| -> ArrayRef {
+                Arc::new(StringArray::from_iter_values(values.iter().map(|values| &values[place])))
+            };
+            let keys = by.names().iter().enumerate().map(|(place, name)| (name.as_str(), column(place)));
+            RecordBatch::try_from_iter(keys.chain([(SKETCH, bytes(sketches.values().collect()))]))?
         }
     };
     let mut file = Vec::new();

@@ -250,7 +250,7 @@ impl Cells {
             }
         };
         let missing = self.missing.contains(&true).then_some(self.missing);
-        Ok(values.map(|values| Column { values, n_classes: self.n_classes, missing }))
+        Ok(values.map(|values| Column { n_classes: self.n_classes, missing, ..Column::plain(values) }))
     }
 
     /// The first few distinct labels, in words.
