@@ -72,7 +72,12 @@ pub(crate) fn columns(exported: Chunks) -> Vec<Column> {
     }
 }
 
-pub(crate) fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, what: &str) -> PyResult<Chunk<'py>> {
+pub(crate) fn chunk<'py>(
+    py: Python<'py>,
+    array: &ArrayRef,
+    outer: Option<&NullBuffer>,
+    what: &str,
+) -> PyResult<Chunk<'py>> {
     let mut keys = None;
     let mut inner = array.logical_nulls();
     let values = match array.data_type() {

@@ -99,11 +99,13 @@ fn coded(chunks: &Column) -> Option<(Vec<u32>, Vec<Option<String>>)> {
 }
 
 /// The text of a value by its place; `None` for values that are no text.
-fn by_value(values: &ArrayRef) -> Option<Box<dyn Fn(usize) -> Option<&str> + '_>> {
+fn by_value<'a>(values: &'a ArrayRef) -> Option<Box<dyn Fn(usize) -> Option<&'a str> + 'a>> {
     macro_rules! texts {
         ($texts:expr) => {{
             let texts = $texts;
-            Some(Box::new(move |row: usize| texts.is_valid(row).then(|| texts.value(row))))
+            let text: Box<dyn Fn(usize) -> Option<&'a str> + 'a> =
+                Box::new(move |row| texts.is_valid(row).then(|| texts.value(row)));
+            Some(text)
         }};
     }
     match values.data_type() {
@@ -141,9 +143,10 @@ pub(crate) enum ResultColumn<'py> {
     Doubles(PyReadonlyArray1<'py, f64>),
     Integers(PyReadonlyArray1<'py, i64>),
     Booleans(PyReadonlyArray1<'py, bool>),
+    /// Before numbers, so that a column without any value is text.
+    Texts(Vec<Option<String>>),
     WholeNumbers(Vec<Option<i64>>),
     Numbers(Vec<Option<f64>>),
-    Texts(Vec<Option<String>>),
 }
 
 impl ResultColumn<'_> {
@@ -153,7 +156,9 @@ impl ResultColumn<'_> {
                 let values = values.as_slice()?.iter().map(|value| (!value.is_nan()).then_some(*value));
                 Arc::new(values.collect::<Float64Array>())
             }
-            ResultColumn::Integers(values) => Arc::new(Int64Array::from_iter_values(values.as_slice()?.iter().copied())),
+            ResultColumn::Integers(values) => {
+                Arc::new(Int64Array::from_iter_values(values.as_slice()?.iter().copied()))
+            }
             ResultColumn::Booleans(values) => Arc::new(BooleanArray::from(values.as_slice()?.to_vec())),
             ResultColumn::WholeNumbers(values) => Arc::new(Int64Array::from(values.clone())),
             ResultColumn::Numbers(values) => Arc::new(Float64Array::from(values.clone())),

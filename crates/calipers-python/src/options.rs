@@ -8,8 +8,8 @@ use calipers::inference::calibration_tests::{NullDistribution, Quantiles};
 use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
 use calipers::recalibrate::{Between, Dialect, Method, Recalibrate};
 use calipers::{
-    Adjust, BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
-    Profile, ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise,
+    Adjust, BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise,
+    Norm, Profile, ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise,
     registry,
 };
 use numpy::PyReadonlyArray1;
