@@ -9,6 +9,7 @@
     cal.calibration_tests(y_true, y_prob)           # p-values of six tests
     cal.assess(y_true, y_prob)                      # noise floor, p-value, interval of any measure
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences, p-values
+    cal.by(table, prob="p", label="y", by="country").assess()  # groups, with adjusted p-values
     cal.drift(last_week, this_week)                 # what has changed between two samples
     cal.improvement(y_true, y_prob)                 # does recalibration help, and by how much?
     cal.recalibrate(y_true, y_prob).predict_proba(p)  # the map, applied to new rows

@@ -18,6 +18,7 @@ from calipers._row_options import AssessOptions, Unpack
 
 Method: TypeAlias = Literal["bias-aware", "influence", "normal", "percentile", "bca"] | None
 Debias: TypeAlias = Literal["local"] | Literal["mean"] | Literal["floor"] | Literal["bootstrap"]
+Adjust: TypeAlias = Literal["holm"] | Literal["bh"] | Literal["by"]
 Clusters: TypeAlias = ArrayLike | Sequence[Hashable] | None
 
 
@@ -32,6 +33,7 @@ def assess(
     method: Method = None,
     debias: Debias = "local",
     cluster: Clusters = None,
+    adjust: Adjust = "holm",
     random_state: int = 0,
     progress: bool = False,
     **options: Unpack[AssessOptions],
@@ -129,6 +131,7 @@ def assess(
     of_rows, of_measure = split(assess, options)
     rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
     choices = {"level": level, "method": method, "debias": debias, "cluster": cluster_column(cluster)}
+    choices["adjust"] = adjust
     choices |= {"n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"assess {measure}") as show:
         found = rows.ask(partial(_core.assess, asked.measure), **asked.options, **choices, progress=show)

@@ -215,8 +215,10 @@ class Assessment(Result):
         drawn = {name: found[name] for name in ("n_resamples", "random_state")}
         settings = {**found["estimate"]["settings"], "level": found["interval"]["level"], **drawn}
         classes = found["per_class"]
-        per_class = None if classes is None else PerClass(tuple(map(ClassAssessment._of, classes)))
-        others = {name: value for name, value in found.items() if name not in (*drawn, "per_class")}
+        per_class = None
+        if classes is not None:
+            per_class = PerClass(tuple(map(ClassAssessment._of, classes)), found["adjust"])
+        others = {name: value for name, value in found.items() if name not in (*drawn, "per_class", "adjust")}
         return super()._of({**others, "per_class": per_class, "settings": settings})
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +293,7 @@ class ClassAssessment(Result):
     outcome_rate : float
         Share of all rows, or of their weight, whose label is the class.
     p_adjusted : float or None
-        The p-value after Holm's adjustment for all classes; None without a floor.
+        The p-value adjusted for the number of classes; None without a floor.
     direction : {"too high", "too low", "overconfident", "underconfident"} or None
         On which side of the outcomes the probabilities of the class are, where that is certain at
         the level of the assessment, for LS-ECE and its residual form.
@@ -336,9 +338,12 @@ class PerClass(Result):
     ----------
     classes : tuple of ClassAssessment
         In the order of the columns.
+    adjust : {"holm", "bh", "by"}
+        How p-values were adjusted for the number of classes.
     """
 
     classes: tuple[ClassAssessment, ...]
+    adjust: str
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -371,7 +376,7 @@ class PerClass(Result):
             # Those with the least p-values, in the order of the columns.
             order = sorted(shown, key=lambda found: 1.0 if found.p_adjusted is None else found.p_adjusted)
             shown = tuple(sorted(order[:MOST_CLASSES_SHOWN], key=lambda found: found.class_index))
-        header = ("class", "n", "mean p", "outcome rate", "value", "floor", "p (Holm)", "direction")
+        header = ("class", "n", "mean p", "outcome rate", "value", "floor", adjusted_heading(self.adjust), "direction")
         return [header, *map(_class_line, shown)], len(self.classes) - len(shown)
 
     def __repr__(self) -> str:
@@ -408,6 +413,11 @@ def _class_line(found: ClassAssessment) -> tuple[str, ...]:
         "-" if found.p_adjusted is None else p_value_text(found.p_adjusted, 4, "<"),
         found.direction or "-",
     )
+
+
+def adjusted_heading(adjust: str) -> str:
+    """The heading of adjusted p-values."""
+    return f"p ({'Holm' if adjust == 'holm' else adjust.upper()})"
 
 
 def p_value_text(p: float, digits: int, below: str) -> str:

@@ -56,6 +56,11 @@ cluster : array-like of shape (n,), optional
     or anything with a hash, ten different ones at least. Standard errors are then those of
     clusters, and the floor draws outcomes that are correlated within clusters as much as those
     of the rows are. A mean over classes has no floor then.
+adjust : {"holm", "bh", "by"}
+    How the p-values of groups or classes are adjusted for their number. "holm": chance alone makes
+    any finding in at most 1 - level of all cases. "bh" (Benjamini-Hochberg): on average at most 1 -
+    level of the findings are false. "by" (Benjamini-Yekutieli): the same, however groups or classes
+    depend on each other.
 progress : bool
     Whether a line on standard error reports the progress.
 at : array-like of shape (m,), optional

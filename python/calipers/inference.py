@@ -5,6 +5,7 @@ Noise floors, intervals, comparisons, tests, and how much the bins decide.
 
 from calipers._assess import assess
 from calipers._assessment import Assessment, ClassAssessment, Interval, NoiseFloor, Part, Parts, PerClass
+from calipers._by import GroupedPredictions, by
 from calipers._calibration_tests import (
     CalibrationTest,
     CalibrationTests,
@@ -20,6 +21,7 @@ from calipers._calibration_tests import (
 )
 from calipers._compare import ComparedBy, Comparison, Pair, compare
 from calipers._drift import Change, CurveChange, Origin, drift
+from calipers._group_table import GroupTable, WorstGroup
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
@@ -33,6 +35,8 @@ __all__ = [
     "Comparison",
     "CoxTest",
     "CurveChange",
+    "GroupTable",
+    "GroupedPredictions",
     "Interval",
     "NoiseFloor",
     "Origin",
@@ -41,7 +45,9 @@ __all__ = [
     "Parts",
     "PerClass",
     "SweepResult",
+    "WorstGroup",
     "assess",
+    "by",
     "calibration_tests",
     "compare",
     "cox_test",

@@ -37,25 +37,27 @@ enum Values<'py> {
 #[pyfunction]
 pub(crate) fn arrow<'py>(values: &Bound<'py, PyAny>, what: &str) -> PyResult<Vec<Vec<Chunk<'py>>>> {
     let py = values.py();
-    let exported = if values.hasattr("__arrow_c_array__")? {
-        let (schema, array) =
-            values.call_method0("__arrow_c_array__")?.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
-        from_array(&schema, &array)?
-    } else {
-        let stream = values.call_method0("__arrow_c_stream__")?;
-        from_stream(stream.cast::<PyCapsule>()?)?
-    };
-    columns(exported)
+    columns(exported(values)?)
         .iter()
         .map(|chunks| chunks.iter().map(|(array, outer)| chunk(py, array, outer.as_ref(), what)).collect())
         .collect()
 }
 
+pub(crate) fn exported(values: &Bound<'_, PyAny>) -> PyResult<Chunks> {
+    if values.hasattr("__arrow_c_array__")? {
+        let (schema, array) =
+            values.call_method0("__arrow_c_array__")?.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
+        return from_array(&schema, &array);
+    }
+    let stream = values.call_method0("__arrow_c_stream__")?;
+    from_stream(stream.cast::<PyCapsule>()?)
+}
+
 /// Chunks of one column, each with the nulls of the rows around it.
-type Column = Vec<(ArrayRef, Option<NullBuffer>)>;
+pub(crate) type Column = Vec<(ArrayRef, Option<NullBuffer>)>;
 
 /// At least one chunk for each column, so that its type is known.
-fn columns(exported: Chunks) -> Vec<Column> {
+pub(crate) fn columns(exported: Chunks) -> Vec<Column> {
     let Chunks { data_type, mut arrays } = exported;
     if arrays.is_empty() {
         arrays.push(new_empty_array(&data_type));
@@ -70,7 +72,12 @@ fn columns(exported: Chunks) -> Vec<Column> {
     }
 }
 
-fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, what: &str) -> PyResult<Chunk<'py>> {
+pub(crate) fn chunk<'py>(
+    py: Python<'py>,
+    array: &ArrayRef,
+    outer: Option<&NullBuffer>,
+    what: &str,
+) -> PyResult<Chunk<'py>> {
     let mut keys = None;
     let mut inner = array.logical_nulls();
     let values = match array.data_type() {
@@ -141,7 +148,7 @@ fn in_place(array: &ArrayRef, element: Element) -> Borrowed {
     Borrowed::buffer(array.to_data().buffers()[0].clone(), vec![array.len()], element)
 }
 
-fn owned<T: ArrowNativeType>(values: Vec<T>, element: Element) -> Borrowed {
+pub(crate) fn owned<T: ArrowNativeType>(values: Vec<T>, element: Element) -> Borrowed {
     let shape = vec![values.len()];
     Borrowed::buffer(Buffer::from_vec(values), shape, element)
 }

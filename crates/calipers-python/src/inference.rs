@@ -1,7 +1,7 @@
 //! Assessments and comparisons: what can be concluded from a value.
 
 use calipers::inference::{ClassAssessment, Direction};
-use calipers::{Asked, Assess, Assessment, Compare, Error, Measure, Multiclass, Predictions, Sample, Ties};
+use calipers::{Adjust, Asked, Assess, Assessment, Compare, Error, Measure, Multiclass, Predictions, Sample, Ties};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +38,7 @@ impl Choices {
 #[pyfunction]
 pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
+    let adjust: Adjust = options.read("adjust")?;
     let clusters = Clusters::new(&options)?;
     let clusters = clusters.numbers()?;
     let input = columns.input(&options)?;
@@ -53,7 +54,7 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
         let assess = choices.assess(&*measure);
         let assessment = assess.run(sample)?;
         let per_class = match sample.is_classwise() {
-            true => Some(assess.run_each_class(&predictions, clusters.as_deref())?),
+            true => Some(assess.run_each_class(&predictions, clusters.as_deref(), adjust)?),
             false => None,
         };
         Ok::<_, Error>((assessment, per_class))
@@ -76,6 +77,7 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
                 assessment: assessed(py, &class.assessment, choices.resampling, &input)?,
             ))
         };
+        found.set_item("adjust", adjust.name())?;
         found.set_item("per_class", per_class.iter().map(of_class).collect::<PyResult<Vec<_>>>()?)?;
     }
     Ok(found)

@@ -8,6 +8,7 @@
 
 mod arrow;
 mod arrow_capsules;
+mod arrow_tables;
 mod borrowed;
 mod calibration_tests;
 mod columns;
@@ -24,6 +25,7 @@ mod quick;
 mod recalibration;
 mod report;
 mod results;
+mod segments;
 mod simulation;
 mod sketch;
 mod sketch_runs;
@@ -40,6 +42,7 @@ mod _core {
     #[pymodule_export]
     use crate::{
         arrow::arrow,
+        arrow_tables::{arrow_stream, arrow_table},
         borrowed::Borrowed,
         calibration_tests::{calibration_test, cox_test},
         dlpack::dlpack,
@@ -51,6 +54,7 @@ mod _core {
         pool::{set_threads, set_threads_here},
         recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},
+        segments::{adjust, assess_segments, measure_segments},
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,
         sketch_runs::{merge_runs, pack, update_runs},

@@ -8,8 +8,8 @@ use calipers::inference::calibration_tests::{NullDistribution, Quantiles};
 use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
 use calipers::recalibrate::{Between, Dialect, Method, Recalibrate};
 use calipers::{
-    BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
-    Profile, ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise,
+    Adjust, BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise,
+    Norm, Profile, ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise,
     registry,
 };
 use numpy::PyReadonlyArray1;
@@ -69,7 +69,7 @@ macro_rules! choices {
         }
     )+};
 }
-choices!(BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
+choices!(Adjust, BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
 choices!(Between, Dialect, Method, NullDistribution, Profile, ProperScore, Quantiles, RunOut, Strategy, Ties);
 
 impl OptionValue for Arc<dyn Noise> {

@@ -47,7 +47,7 @@ macro_rules! plain {
         }
     )+};
 }
-plain!(f64, u64, usize, bool, String, &'static str, Vec<&'static str>, Vec<String>, Vec<usize>);
+plain!(f64, u64, usize, bool, String, &'static str, Vec<&'static str>, Vec<String>, Vec<usize>, Vec<Option<String>>);
 plain!(BTreeMap<&'static str, u64>);
 plain!(Bound<'py, PyDict>, Bound<'py, PyAny>, Vec<Bound<'py, PyDict>>);
 

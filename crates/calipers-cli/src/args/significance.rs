@@ -1,6 +1,6 @@
 //! The options of `calipers assess`, `compare` and `check` that concern chance.
 
-use calipers::{Assess, Debias, Error, IntervalMethod, LsEce, Measure};
+use calipers::{Adjust, Assess, Debias, Error, IntervalMethod, LsEce, Measure};
 use clap::Args;
 
 use super::values::one_of;
@@ -34,6 +34,18 @@ impl ResampleArgs {
     }
 }
 
+/// How p-values are adjusted for their number.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub(crate) struct AdjustArgs {
+    /// How p-values of groups and classes are adjusted for their number: holm (chance alone makes
+    /// any finding in at most 5 % of all runs), bh (Benjamini-Hochberg: at most 5 % of the findings
+    /// are false on average), or by (Benjamini-Yekutieli: the same for tests that depend on each
+    /// other in any way)
+    #[arg(long, value_name = "NAME", default_value = "holm", value_parser = one_of::<Adjust>(Adjust::NAMES))]
+    pub(crate) adjust: Adjust,
+}
+
 /// The seed of random numbers.
 #[derive(Debug, Args)]
 pub(crate) struct RandomStateArgs {
@@ -60,12 +72,9 @@ pub(crate) struct Significance {
     pub(crate) random_state: u64,
     method: Option<IntervalMethod>,
     debias: Debias,
-    /// The most resamples, for p-values that are as small as `n_resamples` can show.
-    most_resamples: u64,
+    /// How many p-values are adjusted together.
+    n_tests: u64,
 }
-
-/// The most resamples for one of many groups.
-const MOST_RESAMPLES: u64 = 100_000;
 
 impl Significance {
     pub(crate) fn new(resample: &ResampleArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
@@ -76,20 +85,19 @@ impl Significance {
             random_state: resample.random_state.random_state,
             method: interval.method,
             debias,
-            most_resamples: 0,
+            n_tests: 1,
         })
     }
 
     /// For so many groups, whose p-values are adjusted for their number.
     pub(crate) fn for_groups(&self, n_groups: usize) -> Self {
-        let needed = (n_groups as f64 / (1.0 - self.level)).ceil() as u64;
-        Significance { most_resamples: needed.min(MOST_RESAMPLES), ..self.clone() }
+        Significance { n_tests: n_groups as u64, ..self.clone() }
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
         let assess =
             Assess::new(measure).level(self.level).n_resamples(self.n_resamples).random_state(self.random_state);
-        let assess = assess.debias(self.debias).most_resamples(self.most_resamples);
+        let assess = assess.debias(self.debias).n_tests(self.n_tests);
         self.method.map_or(assess, |method| assess.method(method))
     }
 }

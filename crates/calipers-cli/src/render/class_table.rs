@@ -1,5 +1,7 @@
 //! A table of the classes of each model, where values are means over classes.
 
+use calipers::Adjust;
+
 use super::grid::{Cell, Grid};
 use super::screen::{Screen, Tone};
 use super::{cells, legend, number};
@@ -25,9 +27,11 @@ pub(crate) fn all(results: &[Measured<Answers>], names: &[String], significant: 
 pub(crate) fn explanation(results: &[Measured<Answers>]) -> String {
     let models = || results.iter().map(|measured| &measured.found.classes).filter(|classes| !classes.is_empty());
     let Some(most) = models().map(Vec::len).max() else { return String::new() };
+    let adjust = results.first().map_or(Adjust::default(), |measured| measured.found.adjust);
     let directions = models().flatten().any(|class| class.direction().is_some());
     [
-        "class: each class against the rest; n: rows with that label; p (Holm): adjusted for the number of classes.\n",
+        "class: each class against the rest; n: rows with that label.\n",
+        &legend::adjusted_for("classes", adjust),
         if directions { legend::DIRECTION } else { "" },
         &match most > MOST_CLASSES {
             true => format!("Only the {MOST_CLASSES} classes with the most evidence are listed; --json has all.\n"),
@@ -58,7 +62,10 @@ fn of_model(measured: &Measured<Answers>, significant: f64) -> Grid {
             let floor =
                 |answer: &Answer| answer.known().map_or_else(Cell::dash, |known| cells::floor(known.floor.as_ref()));
             table.beside("floor", answers().map(floor));
-            table.beside("p (Holm)", answers().map(|answer| cells::p_value(answer.p_adjusted, significant)));
+            table.beside(
+                &legend::p_adjusted(measured.found.adjust),
+                answers().map(|answer| cells::p_value(answer.p_adjusted, significant)),
+            );
         }
     }
     if lines().any(|class| class.direction().is_some()) {

@@ -1,10 +1,10 @@
 //! JSON for programs: every digit and every setting.
 
 use calipers::inference::Parts;
-use calipers::{Assessment, Estimate, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Sketch};
+use calipers::{Adjust, Assessment, Estimate, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Sketch};
 use serde_json::{Map, Value, json};
 
-use crate::commands::analysis::answers::{Answer, Answers, Known};
+use crate::commands::analysis::answers::{Answer, Answers, Known, WorstGroup};
 use crate::commands::analysis::classes::OfClass;
 use crate::commands::assess::tests_of_calibration::Tested;
 use crate::dataset::groups::By;
@@ -27,14 +27,22 @@ pub(crate) fn results(results: &[Measured<Answers>]) -> String {
 
 /// All measures of one model or group.
 pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
-    let Answers { n, input, values, tests, classes, empty_groups } = &measured.found;
-    let values = by_name(values.iter().map(|value| (value.name, answer(value))));
+    let Answers { n, input, values, tests, classes, empty_groups, adjust, worst, .. } = &measured.found;
+    let adjust = *adjust;
+    let values = by_name(values.iter().enumerate().map(|(place, value)| {
+        let mut object = answer(value, adjust);
+        if let Some(worst) = worst.get(place) {
+            object["worst_group"] = worst.as_ref().map_or(Value::Null, worst_group);
+        }
+        (value.name, object)
+    }));
     let mut object = result(measured, *n, [("measures", values)], input);
     if !tests.is_empty() {
-        object["tests"] = by_name(tests.iter().map(|test| (test.name, tested(test))));
+        object["tests"] = by_name(tests.iter().map(|test| (test.name, tested(test, adjust))));
     }
     if !classes.is_empty() {
-        object["by_class"] = classes.iter().map(|class| of_class(class, measured.class_name(class.class))).collect();
+        object["by_class"] =
+            classes.iter().map(|class| of_class(class, measured.class_name(class.class), adjust)).collect();
     }
     if measured.group.as_ref().is_some_and(|group| group.key.is_none()) {
         object["empty_groups"] = json!(empty_groups);
@@ -43,11 +51,12 @@ pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
 }
 
 /// One class against the rest. The sentences are of the class alone, before p-values are adjusted.
-fn of_class(found: &OfClass, name: Option<&str>) -> Value {
+fn of_class(found: &OfClass, name: Option<&str>, adjust: Adjust) -> Value {
     let value = |answer: &Answer| match &answer.outcome {
         Ok(known) => {
             let mut object = self::known(known);
             object["p_adjusted"] = answer.p_adjusted.into();
+            object["adjust"] = adjust.name().into();
             object
         }
         Err(error) => json!({ "value": null, "error": error.to_string() }),
@@ -141,13 +150,14 @@ pub(crate) fn estimate(estimate: &Estimate) -> Value {
     object
 }
 
-fn answer(answer: &Answer) -> Value {
+fn answer(answer: &Answer, adjust: Adjust) -> Value {
     let mut object = match &answer.outcome {
         Ok(known) => self::known(known),
         Err(error) => json!({ "value": null, "error": error.to_string() }),
     };
     if let Some(p) = answer.p_adjusted {
         object["p_adjusted"] = p.into();
+        object["adjust"] = adjust.name().into();
         if let Some(assessment) = answer.assessment() {
             object["sentence"] = assessment.sentence_among_groups(p).into();
         }
@@ -194,12 +204,13 @@ fn floor(floor: &NoiseFloor) -> Value {
         "deviation": floor.deviation,
         "quantiles": { "0.05": low, "0.5": median, "0.95": high },
         "n_resamples": floor.n_resamples,
+        "n_draws": floor.n_draws,
         "n_failed": floor.n_failed,
         "random_state": floor.random_state,
     })
 }
 
-fn tested(test: &Tested) -> Value {
+fn tested(test: &Tested, adjust: Adjust) -> Value {
     let mut object = match &test.outcome {
         Ok(result) => json!({
             "statistic": result.statistic,
@@ -211,8 +222,20 @@ fn tested(test: &Tested) -> Value {
     };
     if let Some(p) = test.p_adjusted {
         object["p_adjusted"] = p.into();
+        object["adjust"] = adjust.name().into();
     }
     object
+}
+
+/// The worst of all groups.
+fn worst_group(WorstGroup { key, found }: &WorstGroup) -> Value {
+    json!({
+        "group": key,
+        "statistic": found.statistic,
+        "p_value": found.p_value,
+        "n_groups": found.n_segments,
+        "n_resamples": found.n_resamples,
+    })
 }
 
 /// The groups of a file of sketches.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use calipers::{Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
+use calipers::{Adjust, Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
 
 use crate::dataset::files;
 use crate::dataset::model::Measured;
@@ -54,6 +54,21 @@ const HEADING: usize = 12;
 /// A long name as the heading of a column, in several lines.
 pub(crate) fn heading(name: &str) -> String {
     wrap::lines(name, &['_', '-', ' ', '.'], HEADING, 0).join("\n")
+}
+
+/// The heading of adjusted p-values.
+pub(crate) fn p_adjusted(adjust: Adjust) -> String {
+    format!("p ({})", adjust.title())
+}
+
+/// What that column means, of groups or classes.
+pub(crate) fn adjusted_for(what: &str, adjust: Adjust) -> String {
+    let rate = match adjust {
+        Adjust::Holm => "",
+        Adjust::Bh => " by Benjamini and Hochberg, for the share of findings that are false",
+        Adjust::By => " by Benjamini and Yekutieli, for the share of findings that are false",
+    };
+    format!("{}: p adjusted for the number of {what}{rate}.\n", p_adjusted(adjust))
 }
 
 /// The column that tells groups apart, if that is what the names are.

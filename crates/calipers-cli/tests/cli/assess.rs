@@ -1,5 +1,6 @@
 //! `calipers assess`: the sentence first, then figures with floors, intervals and p-values.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use calipers::{Assess, Input, LsEce};
@@ -54,21 +55,21 @@ fn many_groups_begin_with_those_that_are_off() {
     let args = ["assess", text(&path), "--by", "g", "--sigma", "0.3", "--measure", "ls_ece", "--n-resamples", "400"];
     let output = succeed(&args);
     let lines: Vec<&str> = output.lines().take_while(|line| !line.is_empty()).collect();
-    assert!(lines[0].starts_with("all: "), "{output}");
-    let summary = lines.iter().find(|line| line.contains("groups by g")).unwrap();
+    assert!(lines[0].starts_with("The worst of 12 groups by g is g"), "{output}");
+    assert!(lines[1].starts_with("all: "), "{output}");
+    let summary = lines[1..].iter().find(|line| line.contains("groups by g")).unwrap();
     assert!(
-        summary
-            .starts_with("2 of 12 groups by g are miscalibrated after adjusting for their number: g0 (too low by 0.2"),
+        summary.starts_with("2 of 12 groups by g are miscalibrated after adjusting for their number: "),
         "{summary}"
     );
-    assert!(summary.contains(", g1 (too high by 0."), "{summary}");
+    assert!(summary.contains("g0 (too low by 0.2") && summary.contains("g1 (too high by 0."), "{summary}");
     let sentences: Vec<&&str> = lines.iter().filter(|line| line.starts_with('g')).collect();
     assert_eq!(sentences.len(), 2, "{sentences:?}");
     // The table has every group, once.
     assert_eq!(output.lines().filter(|line| line.starts_with("g11 ")).count(), 1, "{output}");
     let few = folder.write("few.csv", many_groups(3));
     let output = succeed(&["assess", text(&few), "--by", "g", "--sigma", "0.3", "--measure", "ls_ece"]);
-    assert!(!output.contains("groups by g") && output.contains("\ng2: "), "{output}");
+    assert!(!output.contains("after adjusting for their number:") && output.contains("\ng2: "), "{output}");
 }
 
 #[test]
@@ -237,7 +238,7 @@ fn tests_of_calibration_are_there_if_they_are_asked_for() {
 }
 
 #[test]
-fn groups_have_one_sigma_and_p_values_for_their_number() {
+fn groups_have_their_own_sigma_and_p_values_for_their_number() {
     let folder = Folder::new();
     let path = folder.write("a.csv", rows(3_000));
     let all: Value =
@@ -255,9 +256,43 @@ fn groups_have_one_sigma_and_p_values_for_their_number() {
         assert!(adjusted[0] >= p[0] && adjusted[1] >= p[1]);
     }
     let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
-    assert!(all.iter().all(|result| sigma(result) == sigma(&all[0])));
-    let table = succeed(&["assess", text(&path), "--by", "g", "--n-resamples", "300", "--measure", "ls_ece"]);
+    assert!(all[1..].iter().all(|result| sigma(result) > sigma(&all[0])));
+    let worst = &all[0]["measures"]["ls_ece"]["worst_group"];
+    assert!(worst["group"] == "worse" && worst["n_groups"] == 3, "{worst}");
+    assert!((worst["p_value"].as_f64().unwrap() - 1.0 / 301.0).abs() < 1e-12, "{worst}");
+    let args = ["assess", text(&path), "--by", "g", "--n-resamples", "300", "--measure", "ls_ece"];
+    let table = succeed(&args);
+    assert!(table.starts_with("The worst of 3 groups by g is worse: its residual LS-ECE is "), "{table}");
     assert!(table.contains("\nworse: LS-ECE is 0.1") && table.contains("p (Holm)"), "{table}");
+    let given = succeed(&[&args[..], &["--sigma", "0.4", "--adjust", "bh"]].concat());
+    assert_eq!(given.matches("sigma 0.4000").count(), 8, "{given}");
+    assert!(given.contains("p (BH)") && !given.contains("Holm"), "{given}");
+}
+
+#[test]
+fn three_of_a_hundred_groups_are_found_by_every_adjustment() {
+    let folder = Folder::new();
+    let mut next = 1_u64;
+    let mut uniform = || {
+        next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (next >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut content = "label,prob,g\n".to_owned();
+    for row in 0..20_000 {
+        let (group, p) = (row % 100, 0.1 + 0.8 * uniform());
+        let truth = if [7, 47, 87].contains(&group) { p - 0.3 * p } else { p };
+        content += &format!("{},{p},g{group}\n", u8::from(uniform() < truth));
+    }
+    let path = folder.write("hundred.csv", content);
+    let args = ["assess", text(&path), "--by", "g", "--measure", "residual_ls_ece", "--n-resamples", "100"];
+    for adjust in ["holm", "bh", "by"] {
+        let output = succeed(&[&args[..], &["--adjust", adjust]].concat());
+        let table = output.lines().skip_while(|line| !line.starts_with("---"));
+        let first: BTreeSet<&str> = table.skip(2).take(3).map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(first, BTreeSet::from(["g7", "g47", "g87"]), "{output}");
+        assert!(output.contains("\n3 of 100 groups by g are miscalibrated"), "{output}");
+    }
+    assert_fails(&[&args[..], &["--adjust", "none"]].concat(), r#"adjust must be "holm", "bh" or "by", got "none""#);
 }
 
 #[test]

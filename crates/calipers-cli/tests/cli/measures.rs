@@ -206,7 +206,8 @@ fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
         assert!((number(sketched, "value") - number(exact, "value")).abs() <= bound, "{name}");
     }
     let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
-    assert!(of_sketch.iter().all(|group| sigma(group) == sigma(&of_sketch[0])));
+    // Groups have fewer rows, and so a larger sigma.
+    assert!(of_sketch[1..].iter().all(|group| sigma(group) > sigma(&of_sketch[0])));
     // The groups of a file are measured on their rows, so that all measures can be.
     let grouped = results(&[example, "--prob", "mlp", "--by", "size_group", "--all", "--floor", "never"]);
     let brier = |result: &Value| result["measures"]["brier_score"]["value"].as_f64().unwrap();

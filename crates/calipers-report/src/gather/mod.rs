@@ -344,7 +344,7 @@ impl Model<'_> {
             }
             _ => None,
         };
-        let groups = self.groups.as_ref().map(|groups| parts::groups(groups, view, clusters, sigma, options));
+        let groups = self.groups.as_ref().map(|groups| parts::groups(groups, view, clusters, options));
         Ok(ModelValues {
             name: self.name.clone(),
             origin: self.origin.clone(),

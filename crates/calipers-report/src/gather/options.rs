@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use calipers::inference::bands::BandOptions;
-use calipers::{BinnedEce, Error, Link, Logistic, LsEce, SketchOptions, Sweep};
+use calipers::{Adjust, BinnedEce, Error, Link, Logistic, LsEce, SketchOptions, Sweep};
 
 use crate::setters::setters;
 
@@ -17,6 +17,7 @@ pub struct Options {
     pub(crate) level: f64,
     pub(crate) n_resamples: u64,
     pub(crate) random_state: u64,
+    pub(crate) adjust: Adjust,
 }
 
 impl Default for Options {
@@ -29,6 +30,7 @@ impl Default for Options {
             level: 0.95,
             n_resamples: 1000,
             random_state: 0,
+            adjust: Adjust::default(),
         }
     }
 }
@@ -56,6 +58,9 @@ impl Options {
 
         /// The seed of all random numbers.
         random_state(random_state: u64) |options| options.random_state = random_state;
+
+        /// How p-values of groups and classes are adjusted for their number. The default is Holm.
+        adjust(adjust: Adjust) |options| options.adjust = adjust;
     }
 
     /// Options of a sketch that serves a report as well as the data do: fine cells, and the bins of

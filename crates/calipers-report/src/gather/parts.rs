@@ -1,8 +1,8 @@
 //! Classes and groups: LS-ECE of each part of the predictions.
 
-use calipers::inference::{Direction, holm};
+use calipers::inference::Direction;
 use calipers::{
-    Assessment, BinaryView, Error, Input, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch, Ties,
+    Adjust, Assessment, BinaryView, Error, Input, Multiclass, Predictions, Rows, Sample, Scale, Sketch, Ties,
 };
 use rayon::prelude::*;
 
@@ -53,15 +53,15 @@ pub struct Parts {
     pub n: usize,
     /// The number of parts with evidence of miscalibration, after adjustment for all parts.
     pub n_found: usize,
-    /// The number of resamples of each kind for each part. Floors of parts that may be significant
-    /// have more.
+    /// The number of resamples of each kind for each part. P-values that may be significant have
+    /// more.
     pub n_resamples: u64,
-    /// The number of parts that may be significant, but would need more resamples to decide.
+    /// The number of parts that may be significant, but are too many to be looked at more closely.
     pub n_open: usize,
     /// The mean of LS-ECE over classes.
     pub mean: Option<f64>,
-    /// The sigma of all parts, if it was fixed.
-    pub sigma: Option<f64>,
+    /// How p-values are adjusted.
+    pub adjust: Adjust,
 }
 
 /// A class or a group.
@@ -113,19 +113,17 @@ pub(super) fn classes(
     Ok(Parts { mean: mean.map(|estimate| estimate.value), ..parts })
 }
 
-/// Each group, with the sigma of all rows.
+/// Each group, with the automatic sigma of each unless one is given for all.
 pub(super) fn groups(
     groups: &Groups<'_>,
     view: Option<&BinaryView<'_>>,
     clusters: Option<&[u32]>,
-    sigma: f64,
     options: &Options,
 ) -> Result<Parts, Error> {
-    let at_sigma = Options { ls_ece: options.ls_ece.clone().sigma(sigma), ..options.clone() };
-    let parts = match (groups, view) {
+    match (groups, view) {
         (Groups::Sketches { by, sketches }, _) => {
             let named: Vec<_> = sketches.iter().map(|(key, sketch)| (key.clone(), Sample::from(*sketch))).collect();
-            measured(by, &named, &at_sigma)?
+            measured(by, &named, options)
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
             if numbers.len() != view.len() {
@@ -138,11 +136,10 @@ pub(super) fn groups(
             let sample =
                 |place: usize| sample_of(&views[place], clusters.as_ref().map(|clusters| &clusters[place][..]));
             let named: Vec<_> = keys.iter().enumerate().map(|(place, key)| (key.clone(), sample(place))).collect();
-            measured(by, &named, &at_sigma)?
+            measured(by, &named, options)
         }
-        (Groups::Rows { .. }, None) => return Err(Error::NoRows),
-    };
-    Ok(Parts { sigma: Some(sigma), ..parts })
+        (Groups::Rows { .. }, None) => Err(Error::NoRows),
+    }
 }
 
 /// The rows of each group, with their clusters.
@@ -192,14 +189,16 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
     let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
     let (candidates, others) = candidates(named, options);
     let part = |(name, sample): &(String, Sample<'_>)| {
-        let ls_ece = options.assess(&options.ls_ece).run(*sample);
+        let ls_ece = options.assess(&options.ls_ece).n_tests(named.len() as u64).run(*sample);
         let means = means(*sample, options)?;
         Ok(Part { name: name.clone(), n: sample.n(), means, ls_ece, p_adjusted: None, diagram: None })
     };
     let mut parts = candidates.par_iter().map(part).collect::<Result<Vec<Part>, Error>>()?;
-    let n_open = refine(&mut parts, &candidates, &others, n_requested, options);
+    // The others have so few resamples that those allow no smaller p-value.
+    let is_open = |p: &&f64| **p <= 3.0 / (options.n_resamples.min(SCREENING) + 1) as f64;
+    let n_open = others.iter().filter(is_open).count();
     let p_values: Vec<f64> = parts.iter().filter_map(Part::p_value).chain(others).collect();
-    let adjusted = holm(&p_values);
+    let adjusted = options.adjust.adjusted(&p_values);
     let is_found = |p: f64| p <= 1.0 - options.level + 1e-12;
     let n_found = adjusted.iter().filter(|p| is_found(**p)).count();
     for (part, p) in parts.iter_mut().filter(|part| part.p_value().is_some()).zip(adjusted) {
@@ -224,8 +223,8 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
         part.diagram = sigma.and_then(|sigma| smoothed(*sample, sigma, &at, options).ok());
     });
     let parts = ordered.into_iter().map(|(_, part)| part).collect();
-    let n_resamples = options.n_resamples;
-    Ok(Parts { by: by.to_owned(), parts, n: named.len(), n_found, mean: None, n_resamples, n_open, sigma: None })
+    let (n_resamples, adjust) = (options.n_resamples, options.adjust);
+    Ok(Parts { by: by.to_owned(), parts, n: named.len(), n_found, mean: None, n_resamples, n_open, adjust })
 }
 
 /// The parts that the page lists, in their order, and the p-values of the others. Of very many
@@ -253,41 +252,4 @@ fn candidates<'a>(named: &[(String, Sample<'a>)], options: &Options) -> (Vec<(St
     let others = places.split_off(LISTED).into_iter().filter_map(|place| Some(evidence[place]?.0)).collect();
     places.sort_unstable();
     (places.into_iter().map(|place| named[place].clone()).collect(), others)
-}
-
-/// More resamples, the worst part first, for p-values that are as small as their resamples allow
-/// and still too large after adjustment. Returns the number of parts that need more resamples than
-/// there can be.
-fn refine(
-    parts: &mut [Part],
-    named: &[(String, Sample<'_>)],
-    others: &[f64],
-    n_requested: u64,
-    options: &Options,
-) -> usize {
-    // The largest number of further resamples, over all parts.
-    const MOST: u64 = 100_000;
-    let n_parts = parts.len() + others.len();
-    let needed = (((n_parts + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
-    if needed <= options.n_resamples {
-        return 0;
-    }
-    let smallest = 3.0 / (options.n_resamples + 1) as f64;
-    // A bound on the tail can make a p-value small enough without further resamples.
-    let enough = (1.0 - options.level) / n_parts as f64;
-    let is_open = |p: f64| p <= smallest && p > enough;
-    let mut open: Vec<usize> = (0..parts.len()).filter(|place| parts[*place].p_value().is_some_and(is_open)).collect();
-    open.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
-    let n_refined = ((MOST / needed) as usize).min(open.len());
-    let floor =
-        |place: &usize| (*place, named[*place].1.noise_floor(&options.ls_ece, needed, options.random_state).ok());
-    let floors: Vec<(usize, Option<NoiseFloor>)> = open[..n_refined].par_iter().map(floor).collect();
-    for (place, floor) in floors {
-        if let (Ok(known), Some(floor)) = (&mut parts[place].ls_ece, floor) {
-            known.floor = Some(floor);
-        }
-    }
-    // Others have fewer resamples, and are open if those allow no smaller p-value.
-    let is_least = |p: f64| p <= 3.0 / (options.n_resamples.min(SCREENING) + 1) as f64 && p > enough;
-    open.len() - n_refined + others.iter().filter(|p| is_least(**p)).count()
 }

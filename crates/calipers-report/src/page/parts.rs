@@ -50,12 +50,11 @@ fn one(level: f64, id: &str, parts: &Parts) -> Markup {
         }
         p class="note narrow" { "A wider window shows further columns." }
         p class="note" {
-            @if let Some(sigma) = parts.sigma { "All values and diagrams have the sigma of the whole data, " (significant(sigma)) ". " }
-            @else if let Some(sigma) = one_sigma(parts) { "All values and diagrams have sigma " (significant(sigma)) ". " }
+            @if let Some(sigma) = one_sigma(parts) { "All values and diagrams have sigma " (significant(sigma)) ". " }
             @else { "Sigma was chosen automatically for each; the value and the diagram have the same. " }
             @if parts.n > parts.parts.len() { "The table lists " (count(parts.parts.len() as u64)) " of " (count(parts.n as u64)) " " (plural) ", the worst first. " }
             "Each has " (count(parts.n_resamples)) " resamples of each kind, and more if its p-value needs them. The p-values are adjusted for "
-            (count(parts.n as u64)) " " (plural) " (Holm). The number below each small diagram is the debiased LS-ECE, as in the table."
+            (count(parts.n as u64)) " " (plural) " (" (parts.adjust.title()) "). The number below each small diagram is the debiased LS-ECE, as in the table."
         }
     }
 }

@@ -213,6 +213,15 @@ impl BinaryView<'_> {
         }
     }
 
+    /// Some of the rows, by their places, from all of them as [`rows`](Self::rows) has them. Rows
+    /// that were left out before are not reported again. The weights are kept by the caller.
+    pub(crate) fn with_some<'v>(&'v self, all: &Rows, places: &[usize], weights: Option<&'v [f64]>) -> BinaryView<'v> {
+        let scores = places.iter().map(|row| all.scores[*row]).collect();
+        let outcomes = places.iter().map(|row| all.outcomes[*row]).collect();
+        let report = InputReport { n_rows: places.len() as u64, ..InputReport::default() };
+        BinaryView { report, ..self.with_rows(scores, outcomes, weights) }
+    }
+
     /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1
     /// without weights, and where all are 0.
     pub(crate) fn largest_weight(&self) -> f64 {

@@ -101,19 +101,30 @@ impl<'a> Sample<'a> {
     /// The noise floor of a measure, with the p-value of the measure that decides for it
     /// ([`Measure::decided_by`]): for LS-ECE its residual form.
     pub fn noise_floor(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<NoiseFloor, Error> {
-        let floor = self.floor_of(measure, n_resamples, random_state)?;
-        match measure.decided_by() {
-            Some(deciding) => {
-                let p_value = self.floor_of(&*deciding, n_resamples, random_state)?.p_value;
-                Ok(NoiseFloor { p_value, ..floor })
-            }
-            None => Ok(floor),
-        }
+        self.resolving_noise_floor(measure, n_resamples, 1.0, random_state)
     }
 
-    fn floor_of(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<NoiseFloor, Error> {
+    /// The same with a p-value that can be compared with a level as small as `resolution`
+    /// ([`NoiseFloor::resolving`]).
+    pub fn resolving_noise_floor(
+        &self,
+        measure: &dyn Measure,
+        n_resamples: u64,
+        resolution: f64,
+        random_state: u64,
+    ) -> Result<NoiseFloor, Error> {
         let clusters = self.resolved_clusters()?;
-        NoiseFloor::new(&*self.resampler(measure, clusters.as_ref(), None)?, n_resamples, random_state)
+        let floor = |measure: &dyn Measure, resolution: f64| {
+            let resampler = self.resampler(measure, clusters.as_ref(), None)?;
+            NoiseFloor::resolving(&*resampler, n_resamples, resolution, random_state)
+        };
+        match measure.decided_by() {
+            Some(deciding) => {
+                let NoiseFloor { p_value, n_draws, .. } = floor(&*deciding, resolution)?;
+                Ok(NoiseFloor { p_value, n_draws, ..floor(measure, 1.0)? })
+            }
+            None => floor(measure, resolution),
+        }
     }
 
     /// The weights of the rows; none of a sketch, which has no single rows.

@@ -47,20 +47,20 @@ use crate::watch;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Assess<'a> {
-    measure: &'a dyn Measure,
+    pub(super) measure: &'a dyn Measure,
     pub(super) level: f64,
-    n_resamples: u64,
-    random_state: u64,
+    pub(super) n_resamples: u64,
+    pub(super) random_state: u64,
     method: Option<IntervalMethod>,
     debias: Debias,
-    most_resamples: u64,
+    n_tests: u64,
 }
 
 impl<'a> Assess<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Measure) -> Self {
         let debias = Debias::default();
-        Assess { measure, level: 0.95, n_resamples: 1000, random_state: 0, method: None, debias, most_resamples: 0 }
+        Assess { measure, level: 0.95, n_resamples: 1000, random_state: 0, method: None, debias, n_tests: 1 }
     }
 
     setters! {
@@ -70,10 +70,10 @@ impl<'a> Assess<'a> {
         /// Draws of each kind.
         n_resamples: u64;
 
-        /// Draws up to so many for a p-value that is the smallest which
-        /// [`n_resamples`](Self::n_resamples) can show. For one of m groups m / (1 - level) draws
-        /// are enough to be significant after [`holm`](super::holm)'s adjustment.
-        most_resamples: u64;
+        /// Of how many tests this is one, such as one for each group: the p-value gets as many more
+        /// draws as it takes to compare it with (1 - level) / n_tests, the smallest level of the
+        /// methods of [`Adjust`](super::Adjust) ([`NoiseFloor::resolving`]).
+        n_tests: u64;
 
         /// What the random numbers are made from.
         random_state: u64;
@@ -142,10 +142,10 @@ impl<'a> Assess<'a> {
         };
         let unavailable = resampler.floor_unavailable();
         // Where another measure decides, the p-value is its own.
-        let most = if decided.is_some() { 0 } else { self.most_resamples };
-        let most = most.max(self.n_resamples);
+        let is_of_many = decided.is_none() && self.n_tests > 1;
+        let resolution = if is_of_many { (1.0 - self.level) / self.n_tests as f64 } else { 1.0 };
         let mut floor = match unavailable {
-            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most, self.random_state)?),
+            None => Some(NoiseFloor::resolving(resampler, self.n_resamples, resolution, self.random_state)?),
             Some(_) => None,
         };
         let is_unbiased = !estimate.spec.biased_up;
@@ -156,7 +156,7 @@ impl<'a> Assess<'a> {
         };
         if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
         {
-            floor.p_value = decided.p_value;
+            (floor.p_value, floor.n_draws) = (decided.p_value, decided.n_draws);
         }
         let significant = floor.as_ref().map(|floor| floor.p_value <= 1.0 - self.level + 1e-12);
         let method = self.method.unwrap_or(match bracket {

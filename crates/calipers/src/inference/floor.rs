@@ -1,6 +1,9 @@
 //! The value that a perfectly calibrated model would get on the same data by chance alone.
 
-use super::resampler::{Draws, Kind, Resampler, quantile};
+use std::ops::Range;
+
+use super::resampler::{Draws, Kind, Resampler, mean_and_deviation, quantile, reaches};
+use super::tail;
 use crate::Error;
 use crate::watch;
 
@@ -26,7 +29,8 @@ use crate::watch;
 ///
 /// # Reference
 /// Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting
-/// 2007; Vaicenavicius et al., AISTATS 2019.
+/// 2007; Vaicenavicius et al., AISTATS 2019; Besag, Clifford, "Sequential Monte Carlo p-values",
+/// Biometrika 1991.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct NoiseFloor {
@@ -37,35 +41,55 @@ pub struct NoiseFloor {
     /// Their quantiles at 0.05, 0.5 and 0.95.
     pub quantiles: [f64; 3],
     /// (1 + draws that are at least the value) / (1 + draws). Draws that could not be measured
-    /// count among both. Where no draw reaches the value it may be smaller, by McDiarmid's bound on
-    /// the tail; with clusters it is the larger one of two tests.
+    /// count among both. Where no draw reaches the value it may be smaller, by a bound on the tail
+    /// beyond the draws; with clusters it is the larger one of two tests.
     pub p_value: f64,
     /// The number of draws that were requested.
     pub n_resamples: u64,
+    /// The number of draws for the p-value: more than requested, where that is one of many tests.
+    pub n_draws: u64,
     /// Draws that could not be measured, at most one in ten.
     pub n_failed: u64,
     /// What the random numbers were made from.
     pub random_state: u64,
 }
 
+/// Draws that reach the value, after which no more are made.
+const ENOUGH: u64 = 10;
+
+/// The most draws for one p-value.
+const MOST: u64 = 100_000;
+
 impl NoiseFloor {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, random_state: u64) -> Result<Self, Error> {
-        Self::refined(resampler, n_resamples, n_resamples, random_state)
+        Self::resolving(resampler, n_resamples, 1.0, random_state)
     }
 
-    /// The same, with up to `most` draws for the p-value where none of the first `n_resamples`
-    /// reaches the value: of many groups only such p-values can be significant once they are
-    /// adjusted.
-    pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, random_state: u64) -> Result<Self, Error> {
-        let (value, squares) = (resampler.calibrated_value(), resampler.squared_differences());
+    /// The same for one of many tests, whose p-value is compared with a small level such as
+    /// `resolution` = 0.05 / m: as long as fewer than ten draws reach the value, draws go on up to
+    /// 10 / `resolution` of them, and at most 100,000. Most calibrated rows need only a few more.
+    pub fn resolving(
+        resampler: &dyn Resampler,
+        n_resamples: u64,
+        resolution: f64,
+        random_state: u64,
+    ) -> Result<Self, Error> {
         let draws = Draws::new(resampler, Kind::Calibrated, 0..n_resamples, random_state)?;
-        let more = || Draws::new(resampler, Kind::Calibrated, n_resamples..most, random_state);
-        let mut p_value = refined(&draws, more, value, squares, most)?;
+        let test = Test {
+            value: resampler.calibrated_value(),
+            squared_differences: resampler.squared_differences(),
+            largest_difference: resampler.largest_difference(),
+            more: &|numbers| Draws::new(resampler, Kind::Calibrated, numbers, random_state),
+        };
+        let (mut p_value, mut n_draws) = test.p_value(&draws, resolution)?;
         if let Some(second) = resampler.second_test() {
             let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
-            let more = || Draws::of_second_test(&second, n_resamples..most, random_state);
-            p_value = p_value.max(refined(&first, more, second.value, squares, most)?);
+            let more = |numbers| Draws::of_second_test(&second, numbers, random_state);
+            // Its statistic thins out in another way.
+            let test = Test { value: second.value, largest_difference: None, more: &more, ..test };
+            let (second, n_second) = test.p_value(&first, resolution)?;
+            (p_value, n_draws) = (p_value.max(second), n_draws.max(n_second));
         }
         let sorted = draws.sorted();
         Ok(NoiseFloor {
@@ -74,49 +98,75 @@ impl NoiseFloor {
             quantiles: [0.05, 0.5, 0.95].map(|level| quantile(&sorted, level)),
             p_value,
             n_resamples,
+            n_draws,
             n_failed: draws.n_failed,
             random_state,
         })
     }
 }
 
-/// The p-value by some draws, or by all of up to `most` where none of the first reaches the value.
-///
-/// # Why the level holds
-/// Let R be the first draws and N all. For α >= 1 / (R + 1) the p-value is at most α only where
-/// that of the first draws is. For smaller α it is so only where that of all N is.
-fn refined(
-    draws: &Draws,
-    more: impl FnOnce() -> Result<Draws, Error>,
+/// A value and where further draws come from.
+struct Test<'a> {
     value: f64,
     squared_differences: Option<f64>,
-    most: u64,
-) -> Result<f64, Error> {
-    let p_value = p_value(draws, value, squared_differences);
-    if draws.n_reaching(value) > 0 || p_value * (most + 1) as f64 <= 1.0 + 1e-9 {
-        return Ok(p_value);
-    }
-    watch::expect_draws(most - draws.by_number.len() as u64);
-    Ok((more()?.n_reaching(value) + 1) as f64 / (most + 1) as f64)
+    largest_difference: Option<f64>,
+    more: &'a dyn Fn(Range<u64>) -> Result<Draws, Error>,
 }
 
-/// By the draws; beyond all of them, by the bound on the tail where that is less.
-///
-/// # Why the level holds
-/// 1. Let N be the number of draws. For α >= 1 / (N + 1) the p-value is at most α only where that
-///    of the draws is: the bound is used only where no draw reaches the value, and there the
-///    p-value of the draws is 1 / (N + 1) already.
-/// 2. For smaller α the p-value is at most α only where the bound is. With the true mean under
-///    calibration that has a probability of at most α.
-/// 3. The mean is not known but estimated from the draws, and three of its standard errors are
-///    added to it. So for tiny α the level holds up to the chance that this is not enough, about 1
-///    in 700.
-/// 4. With clusters the mean is that of the dependence which the rows show, so the bound is
-///    approximate.
-fn p_value(draws: &Draws, value: f64, squared_differences: Option<f64>) -> f64 {
-    let by_draws = draws.p_value(value);
-    let n = draws.by_number.len() as f64;
-    let Some(squares) = squared_differences.filter(|_| by_draws <= 1.0 / (n + 1.0)) else { return by_draws };
-    let above = value - draws.mean() - 3.0 * draws.deviation() / n.sqrt();
-    if above > 0.0 { by_draws.min((-2.0 * above * above / squares).exp()).max(f64::MIN_POSITIVE) } else { by_draws }
+impl Test<'_> {
+    /// The p-value by the first draws and as many more as it takes, and their number.
+    ///
+    /// # Why the level holds
+    /// Let R be the first draws, N the most, and h = [`ENOUGH`].
+    /// 1. Where h or more of the first reach the value, the p-value is theirs, and at least
+    ///    (h + 1) / (R + 1). Else draws go on, until the h-th that reaches the value is number l:
+    ///    then it is h / l (Besag and Clifford 1991), which is at most h / (R + 1). Or until there
+    ///    are N: then it is (1 + draws that reach it) / (1 + N), at most h / (N + 1). So for each α
+    ///    one number of draws decides whether the p-value is at most α: R, l - 1 with h / l <= α,
+    ///    or N; and the rank of the value among so many draws and itself is uniform.
+    /// 2. Where no draw reaches the value, the p-value may be a bound on the tail, and where that
+    ///    is at most `resolution`, no more draws are made. For α < 1 / (1 + draws) the level is
+    ///    that of the bound.
+    fn p_value(&self, first: &Draws, resolution: f64) -> Result<(f64, u64), Error> {
+        let mut n = first.by_number.len() as u64;
+        let mut n_reaching = first.n_reaching(self.value);
+        let most = ((ENOUGH as f64 / resolution).ceil() as u64).min(MOST).max(n);
+        let mut values = first.sorted();
+        loop {
+            let by_draws = (n_reaching + 1) as f64 / (n + 1) as f64;
+            let p_value = if n_reaching == 0 { by_draws.min(self.bound(&values)) } else { by_draws };
+            if n == most || n_reaching >= ENOUGH || n_reaching == 0 && p_value < by_draws && p_value <= resolution {
+                return Ok((p_value, n));
+            }
+            let next = most.min(2 * n);
+            watch::expect_draws(next - n);
+            let more = (self.more)(n..next)?;
+            for (place, draw) in more.by_number.iter().enumerate() {
+                n_reaching += u64::from(reaches(*draw, self.value));
+                if n_reaching == ENOUGH {
+                    let last = n + place as u64 + 1;
+                    return Ok((ENOUGH as f64 / last as f64, last));
+                }
+            }
+            n = next;
+            values.extend(more.values);
+            values.sort_unstable_by(f64::total_cmp);
+        }
+    }
+
+    /// The smaller one of two bounds on the probability of a value beyond all draws, which are in
+    /// ascending order: by the tail of the draws (`tail.rs`), and McDiarmid's.
+    ///
+    /// The mean under calibration, which McDiarmid's bound needs, is estimated from the draws, and
+    /// three of its standard errors are added: that is not enough in 1 of 700 samples. With
+    /// clusters it is that of the dependence which the rows show.
+    fn bound(&self, sorted: &[f64]) -> f64 {
+        let by_tail = self.largest_difference.and_then(|largest| tail::bound(sorted, self.value, largest));
+        let by_squares = self.squared_differences.map(|squares| {
+            let (mean, deviation) = mean_and_deviation(sorted);
+            let above = self.value - mean - 3.0 * deviation / (sorted.len() as f64).sqrt();
+            if above > 0.0 { (-2.0 * above * above / squares).exp() } else { 1.0 }
+        });
+        by_tail.unwrap_or(1.0).min(by_squares.unwrap_or(1.0)).max(f64::MIN_POSITIVE)
+    }
 }

@@ -6,10 +6,14 @@
 //!                        -> Bootstrap  (rows drawn with replacement)          -> Interval  -> Assessment
 //!                        -> influence deviation                               -> Debias   -/
 //! ```
+//! Many groups or classes: their p-values are adjusted for their number (`adjust.rs`), with more
+//! draws where these matter (`floor.rs`, `tail.rs`); the worst of them has a p-value of its own
+//! (`worst.rs`).
 //! Two or more models on the same rows: their draws share the rows, or their influence values are
 //! subtracted row by row (`compare.rs`). LS-ECE has a resampler of its own whose cost does not grow
 //! with the number of rows; every other measure is asked again for each resample.
 
+mod adjust;
 mod assess;
 pub mod bands;
 mod bootstrap;
@@ -23,16 +27,19 @@ mod difference;
 mod direction;
 mod drift;
 mod floor;
-mod holm;
 mod interval;
 mod mean_loss;
 mod parts;
 mod per_class;
 mod resampler;
 mod rows;
+mod segments;
 mod sentence;
+mod tail;
 mod threshold;
+mod worst;
 
+pub use adjust::{Adjust, holm};
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
 pub use bracket::{Bracket, RowBracket, RowEnd};
@@ -45,7 +52,6 @@ pub use debias::Debias;
 pub use direction::{Direction, Region, most_of_all};
 pub use drift::{Change, CurveChange, Drift, Origin};
 pub use floor::NoiseFloor;
-pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
 pub(crate) use mean_loss::MeanLoss;
 pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
@@ -53,6 +59,8 @@ pub use per_class::ClassAssessment;
 pub(crate) use resampler::check_level;
 pub use resampler::{Resampler, SecondTest};
 pub use rows::RowResampler;
+pub use segments::{AssessedSegments, Segment, Segments};
 pub use sentence::p_value_text;
 pub(crate) use sentence::{digits, p_value, percent, signed};
 pub use threshold::Against;
+pub use worst::{FindWorst, Standing, Worst};

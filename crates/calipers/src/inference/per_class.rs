@@ -1,12 +1,9 @@
 //! Each class against the rest, assessed among all classes.
 
-use super::{Assess, Assessment, Direction, holm};
+use super::{Adjust, Assess, Assessment, Direction};
 use crate::Error;
 use crate::data::{Predictions, Sample};
 use crate::measures::BinnedEce;
-
-/// The most resamples for the p-value of one class of many.
-const MOST_RESAMPLES: u64 = 100_000;
 
 /// One class against the rest.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +18,7 @@ pub struct ClassAssessment {
     pub outcome_rate: f64,
     /// The value with its floor and interval.
     pub assessment: Assessment,
-    /// The p-value adjusted for the number of classes by [`holm`]; `None` without a floor.
+    /// The p-value adjusted for the number of classes; `None` without a floor.
     pub p_adjusted: Option<f64>,
 }
 
@@ -37,22 +34,22 @@ impl ClassAssessment {
 
 impl Assess<'_> {
     /// Assesses each class against the rest, with p-values that are adjusted for the number of
-    /// classes by [`holm`].
+    /// classes.
     ///
-    /// `clusters` are those of [`Sample::clusters`]. A p-value that is as small as the resamples
-    /// can show gets more of them, so that one of many classes can be significant.
+    /// `clusters` are those of [`Sample::clusters`]. Small p-values get more resamples, so that one
+    /// of many classes can be significant ([`Assess::n_tests`]).
     ///
     /// # Example
     /// Class 2 comes half as often as predicted, and class 0 more often.
     /// ```
-    /// use calipers::inference::Direction;
+    /// use calipers::inference::{Adjust, Direction};
     /// use calipers::{Assess, Input, LsEce};
     ///
     /// let scores: Vec<f64> = (0..900).flat_map(|_| [0.2, 0.4, 0.4]).collect();
     /// let labels: Vec<i64> = (0..900).map(|row| [0, 1, 2, 1, 0][row % 5]).collect();
     /// let predictions = Input::probabilities(&scores, &labels).classes(3).check()?;
     /// let measure = LsEce::new().sigma(0.2);
-    /// let classes = Assess::new(&measure).n_resamples(200).run_each_class(&predictions, None)?;
+    /// let classes = Assess::new(&measure).n_resamples(200).run_each_class(&predictions, None, Adjust::Holm)?;
     /// let directions: Vec<_> = classes.iter().map(|class| class.direction()).collect();
     /// assert_eq!(directions, [Some(Direction::TooLow), None, Some(Direction::TooHigh)]);
     /// assert_eq!(classes[2].n, 180);
@@ -62,10 +59,10 @@ impl Assess<'_> {
         &self,
         predictions: &Predictions<'_>,
         clusters: Option<&[u32]>,
+        adjust: Adjust,
     ) -> Result<Vec<ClassAssessment>, Error> {
         let n_classes = predictions.n_classes();
-        let needed = (n_classes as f64 / (1.0 - self.level)).ceil() as u64;
-        let assess = self.most_resamples(needed.min(MOST_RESAMPLES));
+        let assess = self.n_tests(n_classes as u64);
         let mut found = Vec::with_capacity(n_classes);
         for class in 0..n_classes {
             let view = predictions.one_class(class)?;
@@ -82,10 +79,8 @@ impl Assess<'_> {
             });
         }
         let p_value = |class: &ClassAssessment| class.assessment.floor.as_ref().map(|floor| floor.p_value);
-        let mut adjusted = holm(&found.iter().filter_map(p_value).collect::<Vec<_>>()).into_iter();
-        for class in found.iter_mut().filter(|class| p_value(class).is_some()) {
-            class.p_adjusted = adjusted.next();
-        }
+        let adjusted = adjust.adjusted_known(&found.iter().map(p_value).collect::<Vec<_>>());
+        found.iter_mut().zip(adjusted).for_each(|(class, p)| class.p_adjusted = p);
         Ok(found)
     }
 }

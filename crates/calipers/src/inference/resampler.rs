@@ -59,6 +59,13 @@ pub trait Resampler: Sync {
         None
     }
 
+    /// By how much the outcome of one row (or those of one cluster) can move the measure at most,
+    /// for a norm of sums of residuals: such a measure thins out beyond its draws as `tail.rs` has
+    /// it. `None` for others.
+    fn largest_difference(&self) -> Option<f64> {
+        None
+    }
+
     /// A second test of calibration, where the calibrated draws need an assumption that it does
     /// without.
     fn second_test(&self) -> Option<SecondTest<'_>> {
@@ -155,8 +162,7 @@ impl Draws {
 
     /// Draws that are at least the value, and those that could not be measured.
     pub(super) fn n_reaching(&self, value: f64) -> u64 {
-        let threshold = value - TIE * value.abs();
-        self.values.iter().filter(|draw| **draw >= threshold).count() as u64 + self.n_failed
+        self.by_number.iter().filter(|draw| reaches(**draw, value)).count() as u64
     }
 
     /// An error where more than one draw in ten could not be measured.
@@ -179,14 +185,27 @@ impl Draws {
     }
 
     pub(super) fn mean(&self) -> f64 {
-        self.values.iter().sum::<f64>() / self.values.len() as f64
+        mean_and_deviation(&self.values).0
     }
 
     /// The standard deviation about the mean.
     pub(super) fn deviation(&self) -> f64 {
-        let (mean, n) = (self.mean(), self.values.len() as f64);
-        (self.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt()
+        mean_and_deviation(&self.values).1
     }
+}
+
+/// Whether a draw is at least the value, or could not be measured.
+pub(super) fn reaches(draw: f64, value: f64) -> bool {
+    // Written so that NaN, and infinities, count.
+    !(draw.is_finite() && draw < value - TIE * value.abs())
+}
+
+/// The mean, and the standard deviation about it.
+pub(super) fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, (squares / (n - 1.0).max(1.0)).sqrt())
 }
 
 /// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models

@@ -24,6 +24,8 @@ pub struct RowResampler<'a> {
     value: f64,
     range: (f64, f64),
     bracket: Option<Bracket>,
+    /// [`Measure::effect_of_outcomes`].
+    effect: Option<f64>,
 }
 
 impl<'a> RowResampler<'a> {
@@ -37,8 +39,9 @@ impl<'a> RowResampler<'a> {
         let mut probabilities = Rows::default();
         view.read_probabilities(0..view.len(), measure.link(), &mut probabilities);
         let bracket = measure.row_bracket(view, clusters)?;
+        let effect = measure.effect_of_outcomes();
         let measure = Box::new(move |view: &BinaryView<'_>| measure.estimate(view));
-        Ok(Self::of(measure, view, estimate, probabilities.scores, bracket, clusters))
+        Ok(RowResampler { effect, ..Self::of(measure, view, estimate, probabilities.scores, bracket, clusters) })
     }
 
     fn of(
@@ -57,7 +60,21 @@ impl<'a> RowResampler<'a> {
             let both: Vec<(f64, f64)> = probabilities.iter().map(|p| (*p, 1.0 - p)).collect();
             (clusters, CorrelatedOutcomes::new(clusters, &both, &rows.outcomes, |row| rows.weights[row]))
         });
-        RowResampler { estimate: measure, view, rows, probabilities, clusters, value, range, bracket }
+        RowResampler { estimate: measure, view, rows, probabilities, clusters, value, range, bracket, effect: None }
+    }
+
+    /// The share of each row or cluster in the weight.
+    fn shares(&self) -> Vec<f64> {
+        let weights = &self.rows.weights;
+        let of_cluster = |clusters: &Clusters, cluster: usize| {
+            clusters.rows_of(cluster).iter().map(|row| weights[*row]).sum::<f64>()
+        };
+        let sums = match &self.clusters {
+            None => weights.clone(),
+            Some((clusters, _)) => (0..clusters.len()).map(|cluster| of_cluster(clusters, cluster)).collect(),
+        };
+        let total = weights.iter().sum::<f64>();
+        sums.into_iter().map(|weight| weight / total).collect()
     }
 
     fn measure(&self, scores: Vec<f64>, outcomes: Vec<bool>, weights: &[f64]) -> f64 {
@@ -106,6 +123,15 @@ impl Resampler for RowResampler<'_> {
 
     fn bracket(&self) -> Option<Bracket> {
         self.bracket
+    }
+
+    fn squared_differences(&self) -> Option<f64> {
+        let squares = || self.shares().into_iter().map(|share| share * share).sum::<f64>();
+        self.effect.map(|effect| effect * effect * squares())
+    }
+
+    fn largest_difference(&self) -> Option<f64> {
+        self.effect.map(|effect| effect * self.shares().into_iter().fold(0.0, f64::max))
     }
 
     fn effective_rows(&self) -> f64 {

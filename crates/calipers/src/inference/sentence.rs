@@ -1,6 +1,6 @@
 //! An assessment in plain sentences.
 
-use super::Assessment;
+use super::{Assessment, Worst};
 
 impl Assessment {
     /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of
@@ -120,6 +120,23 @@ impl Assessment {
         let half = 0.5 * (self.interval.upper - self.interval.lower);
         let spread = self.floor.as_ref().map_or(0.0, |floor| floor.deviation);
         digits([half, spread].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min))
+    }
+}
+
+impl Worst {
+    /// The worst segment in a sentence, with its name, what it is a segment by, and the title of
+    /// the measure that decides.
+    pub fn sentence(&self, name: &str, by: &str, title: &str, level: f64) -> String {
+        let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
+        let (n, distance, p) = (self.n_segments, self.statistic, p_value(self.p_value));
+        let verdict = match self.p_value <= 1.0 - level + 1e-12 {
+            true => format!("which chance does not explain, even for the worst of {n} ({p})"),
+            false => format!("no more than chance explains for the worst of {n} ({p})"),
+        };
+        format!(
+            "The worst of {n} groups{by} is {name}: its {title} is {distance:.1} standard deviations above its noise \
+             floor, {verdict}."
+        )
     }
 }
 

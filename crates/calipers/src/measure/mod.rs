@@ -123,6 +123,13 @@ pub trait Measure: Send + Sync {
         Ok(None)
     }
 
+    /// By how many times its share in the weight the outcome of a row can move the measure at most,
+    /// for a norm of sums of residuals ([`Resampler::largest_difference`]). `None` for others,
+    /// whose p-values are then never below one in the number of resamples.
+    fn effect_of_outcomes(&self) -> Option<f64> {
+        None
+    }
+
     /// The measure that decides whether predictions are miscalibrated, where it is not this one:
     /// its p-value, debiased value and interval are what verdicts are made of. LS-ECE is decided by
     /// its residual form, since noise on the logits makes LS-ECE of a calibrated model larger than

@@ -1,6 +1,6 @@
 //! The mean over classes.
 
-use calipers::inference::{Direction, holm};
+use calipers::inference::{Adjust, Direction, holm};
 use calipers::{Assess, BinnedEce, Debias, Input, LsEce, Measure, Multiclass, Sample, Ties};
 
 use crate::data::sequence;
@@ -66,7 +66,7 @@ fn each_class_is_assessed_as_it_is_alone_and_adjusted_for_all() {
     let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
     let measure = LsEce::new().sigma(0.3).tolerance(1e-4);
     let assess = Assess::new(&measure).n_resamples(100);
-    let classes = assess.run_each_class(&predictions, None).unwrap();
+    let classes = assess.run_each_class(&predictions, None, Adjust::Holm).unwrap();
     let p_values: Vec<f64> = classes.iter().map(|class| class.assessment.floor.as_ref().unwrap().p_value).collect();
     let adjusted: Vec<f64> = classes.iter().map(|class| class.p_adjusted.unwrap()).collect();
     assert_eq!(adjusted, holm(&p_values));
@@ -90,7 +90,8 @@ fn few_calibrated_models_have_a_class_with_a_direction() {
     let found = (0..n_runs).filter(|run| {
         let (probabilities, labels) = rows(300, 1.0, 9000 + run);
         let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
-        let classes = Assess::new(&measure).n_resamples(99).random_state(*run).run_each_class(&predictions, None);
+        let classes =
+            Assess::new(&measure).n_resamples(99).random_state(*run).run_each_class(&predictions, None, Adjust::Holm);
         classes.unwrap().iter().any(|class| class.direction().is_some())
     });
     let rate = found.count() as f64 / n_runs as f64;

@@ -21,6 +21,7 @@ mod parts;
 mod perfect;
 mod power;
 mod rare_clusters;
+mod segments;
 mod sigma_rule;
 mod size;
 mod sketch;

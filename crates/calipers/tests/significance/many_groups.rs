@@ -64,27 +64,48 @@ fn small_p_values_of_calibrated_rows_are_as_rare_as_they_say() {
 }
 
 #[test]
-fn more_draws_are_made_where_none_of_the_first_reaches_the_value() {
+fn more_draws_are_made_until_ten_reach_the_value() {
     let measure = LsEce::new().residual();
-    let floor = |slope: f64, seed: u64, most: u64| {
+    let floor = |slope: f64, seed: u64, resolution: f64| {
         let (p, y) = group(100, slope, seed);
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         let view = predictions.binary().unwrap();
         let resampler = measure.resampler(&view, None).unwrap();
-        NoiseFloor::refined(&*resampler, 50, most, seed).unwrap()
+        let floor = NoiseFloor::resolving(&*resampler, 50, resolution, seed).unwrap();
+        (floor, resampler)
     };
-    // Overconfident: too little for the bound on the tail, and enough for 4,000 draws.
+    // Overconfident: too little for 50 draws, and enough for 4,000.
     let mut n_found = 0;
     for seed in 0..10 {
-        let (first, all) = (floor(0.2, 300 + seed, 50), floor(0.2, 300 + seed, 4000));
-        println!("{:.5} by 50 draws, {:.5} by 4,000", first.p_value, all.p_value);
-        n_found += u32::from(first.p_value > 1e-3 && all.p_value < 1e-3);
-        assert_eq!((first.mean, first.n_resamples), (all.mean, all.n_resamples));
+        let ([(first, _), (all, _)], n) = ([1.0, 2.5e-3].map(|least| floor(0.2, 300 + seed, least)), seed);
+        println!("{n}: {:.5} by 50 draws, {:.5} by {}", first.p_value, all.p_value, all.n_draws);
+        n_found += u32::from(first.p_value > 2.5e-3 && all.p_value < 2.5e-3);
+        assert_eq!((first.mean, first.n_resamples, first.n_draws), (all.mean, all.n_resamples, 50));
     }
     assert!(n_found >= 4, "{n_found} of 10");
-    // Where a draw reaches the value, no more are made.
     for seed in 0..20 {
-        let [first, all] = [50, 4000].map(|most| floor(1.0, 400 + seed, most).p_value);
-        assert!(first == all || first <= 1.0 / 51.0, "{first} {all}");
+        let (found, resampler) = floor(1.0, 400 + seed, 2.5e-3);
+        // Slowly, by the definition: draws one by one, until ten reach the value.
+        let value = resampler.calibrated_value();
+        let draw = |number: u64| resampler.calibrated_draw(draw_seed(seed, number)) >= value * (1.0 - 1e-9);
+        let n_first = (0..50).filter(|number| draw(*number)).count();
+        let mut n_reaching = n_first;
+        let mut n = 50;
+        while n_reaching < 10 && n < 4000 {
+            n_reaching += usize::from(draw(n));
+            n += 1;
+        }
+        let expected = match (n_first >= 10, n_reaching >= 10) {
+            (true, _) => (n_first + 1) as f64 / 51.0,
+            (false, true) => 10.0 / n as f64,
+            (false, false) => (n_reaching + 1) as f64 / 4001.0,
+        };
+        assert!(found.p_value <= expected, "{seed}: {} {expected}", found.p_value);
+        assert!(n_reaching == 0 || found.p_value == expected && found.n_draws == n, "{seed}: {found:?} {expected}");
     }
+}
+
+/// The seed of a calibrated draw by its number, as the library makes it.
+fn draw_seed(seed: u64, number: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(2 * number)
 }

@@ -1,6 +1,6 @@
 //! What is computed of predictions, of rows and of sketches alike.
 
-use calipers::inference::{Parts, holm};
+use calipers::inference::{Adjust, FindWorst, Parts, Standing, Worst};
 use calipers::measure::FromSketch;
 use calipers::{Assessment, Error, Estimate, InputReport, Multiclass, NoiseFloor, Sample};
 use indicatif::ProgressBar;
@@ -21,17 +21,22 @@ pub(crate) struct Analysis<'a> {
     pub(crate) all_needed: bool,
     /// Whether each class has results of its own, where values are means over classes.
     pub(crate) each_class: bool,
+    /// How p-values of groups and classes are adjusted for their number.
+    pub(crate) adjust: Adjust,
     pub(crate) how: How<'a>,
 }
 
 /// What is wanted to be known of each value.
 pub(crate) enum How<'a> {
-    /// Its noise floor.
-    Measure(Floors),
+    /// Its noise floor, for one of so many tests.
+    Measure { floors: Floors, n_tests: usize },
     /// Floor, interval, p-value and debiased value.
     Assess {
         significance: Significance,
         tests: Option<Tests>,
+        /// Whether p-values of groups are adjusted, so that small ones need more resamples, and the
+        /// worst group is found. A gate compares intervals with a maximum instead.
+        finds_groups: bool,
         /// Whether the rows are a group of others. A group with too few clusters has values alone.
         of_group: bool,
         waiting: &'a ProgressBar,
@@ -50,6 +55,20 @@ pub(crate) struct Answers {
     pub(crate) classes: Vec<OfClass>,
     /// Groups of these rows that have no valid row, and so no result of their own.
     pub(crate) empty_groups: Vec<String>,
+    /// How p-values were adjusted, if they are of groups or classes.
+    pub(crate) adjust: Adjust,
+    /// Of a group, how far it is above its noise floor, measure by measure, until the worst group
+    /// is found.
+    pub(super) standings: Vec<Option<Standing>>,
+    /// Of all rows, the worst of their groups, measure by measure.
+    pub(crate) worst: Vec<Option<WorstGroup>>,
+}
+
+/// The worst of all groups.
+#[derive(Debug)]
+pub(crate) struct WorstGroup {
+    pub(crate) key: String,
+    pub(crate) found: Worst,
 }
 
 /// The value of a measure, or why there is none.
@@ -118,7 +137,7 @@ impl Analysis<'_> {
     /// Whether a sketch answers as well as the rows do.
     pub(super) fn sketch_is_enough(&self) -> bool {
         let needed = match &self.how {
-            How::Measure(_) => FromSketch::Value,
+            How::Measure { .. } => FromSketch::Value,
             How::Assess { tests: Some(_), .. } => return false,
             How::Assess { .. } => FromSketch::Assessment,
         };
@@ -134,7 +153,8 @@ impl Analysis<'_> {
         models.iter().filter_map(|model| model.columns.as_ref()).any(takes_all)
     }
 
-    pub(super) fn run(&self, sample: Sample<'_>) -> Result<Answers, Error> {
+    /// The answers for a sample; `group` is its place, if it is one of several groups.
+    pub(super) fn run(&self, sample: Sample<'_>, group: Option<usize>) -> Result<Answers, Error> {
         let answer = |selected: &Selected| Answer {
             name: selected.name(),
             definition: selected.definition.clone(),
@@ -157,12 +177,39 @@ impl Analysis<'_> {
             }
             _ => Vec::new(),
         };
-        Ok(Answers { n, input, values, tests, classes: Vec::new(), empty_groups: Vec::new() })
+        let standings = match group {
+            Some(place) => self.standings(sample, &values, place)?,
+            None => Vec::new(),
+        };
+        Ok(Answers {
+            n,
+            input,
+            values,
+            tests,
+            classes: Vec::new(),
+            empty_groups: Vec::new(),
+            adjust: self.adjust,
+            standings,
+            worst: Vec::new(),
+        })
+    }
+
+    /// How far a group is above the noise floor of each measure that has one.
+    fn standings(&self, sample: Sample<'_>, values: &[Answer], place: usize) -> Result<Vec<Option<Standing>>, Error> {
+        let How::Assess { significance, finds_groups: true, .. } = &self.how else { return Ok(Vec::new()) };
+        let standing = |(selected, answer): (&Selected, &Answer)| match answer.known().and_then(Known::p_value) {
+            Some(_) => {
+                let (n_resamples, random_state) = (significance.n_resamples, significance.random_state);
+                Standing::new(sample, &*selected.measure, place, n_resamples, random_state)
+            }
+            None => Ok(None),
+        };
+        self.selected.iter().zip(values).map(standing).collect()
     }
 
     pub(super) fn known(&self, selected: &Selected, sample: Sample<'_>) -> Result<Known, Error> {
         match &self.how {
-            How::Measure(floors) => floors.known(&*selected.measure, sample),
+            How::Measure { floors, n_tests } => floors.known(&*selected.measure, sample, *n_tests),
             How::Assess { significance, of_group, waiting, .. } => {
                 progress::begin(waiting, selected.name());
                 match significance.assess(&*selected.measure).run(sample) {
@@ -177,14 +224,10 @@ impl Analysis<'_> {
         }
     }
 
-    /// The same for so many groups of the rows that gave these answers.
-    pub(super) fn for_groups(&self, all: &Answers, n_groups: usize) -> Self {
-        let selected = self.selected.iter().zip(&all.values);
-        let selected = selected
-            .map(|(selected, answer)| selected.for_groups_of(answer.known().map(|known| &known.estimate)))
-            .collect();
-        let how = self.how.for_groups(n_groups);
-        Analysis { selected, all_needed: self.all_needed, each_class: false, how }
+    /// The same for so many groups of the rows.
+    pub(super) fn for_groups(&self, n_groups: usize) -> Self {
+        let (selected, how) = (self.selected.clone(), self.how.for_groups(n_groups));
+        Analysis { selected, all_needed: self.all_needed, each_class: false, adjust: self.adjust, how }
     }
 }
 
@@ -192,14 +235,38 @@ impl<'a> How<'a> {
     /// The same for so many groups or classes, whose p-values are adjusted for their number.
     pub(super) fn for_groups(&self, n_groups: usize) -> How<'a> {
         match self {
-            How::Measure(floors) => How::Measure(floors.for_groups(n_groups)),
-            How::Assess { significance, tests, waiting, .. } => How::Assess {
-                significance: significance.for_groups(n_groups),
+            How::Measure { floors, .. } => How::Measure { floors: floors.for_groups(n_groups), n_tests: n_groups },
+            How::Assess { significance, tests, finds_groups, waiting, .. } => How::Assess {
+                significance: significance.for_groups(if *finds_groups { n_groups } else { 1 }),
                 tests: tests.clone(),
+                finds_groups: *finds_groups,
                 of_group: true,
                 waiting,
             },
         }
+    }
+}
+
+/// The worst group by each measure, found as the groups are.
+pub(super) struct WorstGroups(Vec<FindWorst>);
+
+impl WorstGroups {
+    pub(super) fn new(n_measures: usize) -> Self {
+        WorstGroups(vec![FindWorst::default(); n_measures])
+    }
+
+    /// Takes the standings of the group at this place, which are large.
+    pub(super) fn add(&mut self, place: usize, group: &mut Answers) {
+        for (all, standing) in self.0.iter_mut().zip(std::mem::take(&mut group.standings)) {
+            standing.iter().for_each(|standing| all.add(place, standing));
+        }
+    }
+
+    /// Measure by measure; nothing where no measure has a noise floor in any group.
+    pub(super) fn found(&self, keys: &[&String]) -> Vec<Option<WorstGroup>> {
+        let found = |all: &FindWorst| all.worst().map(|found| WorstGroup { key: keys[found.place].clone(), found });
+        let all: Vec<Option<WorstGroup>> = self.0.iter().map(found).collect();
+        if all.iter().all(Option::is_none) { Vec::new() } else { all }
     }
 }
 
@@ -211,24 +278,49 @@ pub(crate) fn adjust_for_groups(results: &mut [Measured<Answers>]) {
         let mut groups: Vec<&mut Answers> =
             of_model.iter_mut().filter(|measured| measured.is_group()).map(|measured| &mut measured.found).collect();
         let (n_measures, n_tests) = groups.first().map_or((0, 0), |group| (group.values.len(), group.tests.len()));
+        let how = groups.first().map_or(Adjust::default(), |group| group.adjust);
         for place in 0..n_measures {
-            adjust(groups.iter_mut().map(|group| {
-                let answer = &mut group.values[place];
-                (answer.known().and_then(Known::p_value), &mut answer.p_adjusted)
-            }));
+            adjust(
+                how,
+                groups.iter_mut().map(|group| {
+                    let answer = &mut group.values[place];
+                    (answer.known().and_then(Known::p_value), &mut answer.p_adjusted)
+                }),
+            );
         }
         for place in 0..n_tests {
-            adjust(groups.iter_mut().map(|group| {
-                let test = &mut group.tests[place];
-                (test.p_value(), &mut test.p_adjusted)
-            }));
+            adjust(
+                how,
+                groups.iter_mut().map(|group| {
+                    let test = &mut group.tests[place];
+                    (test.p_value(), &mut test.p_adjusted)
+                }),
+            );
         }
     }
 }
 
-/// By Holm's method, for the p-values that exist.
-pub(super) fn adjust<'a>(p_values: impl Iterator<Item = (Option<f64>, &'a mut Option<f64>)>) {
-    let known = p_values.filter_map(|(p, adjusted)| Some((p?, adjusted)));
-    let (p_values, places): (Vec<f64>, Vec<&mut Option<f64>>) = known.unzip();
-    places.into_iter().zip(holm(&p_values)).for_each(|(place, p)| *place = Some(p));
+/// More groups are listed by evidence, and not by name.
+pub(crate) const MANY_GROUPS: usize = 8;
+
+/// Sorts the groups of each model by evidence of the first measure, if they are many.
+pub(crate) fn sort_many_groups(results: &mut [Measured<Answers>]) {
+    let evidence = |group: &Measured<Answers>| {
+        let first = group.found.values.first().and_then(Answer::assessment);
+        first.map_or((f64::INFINITY, 0.0), Assessment::evidence)
+    };
+    for of_model in results.chunk_by_mut(|_, next| next.is_group()) {
+        if let Some((_, groups)) = of_model.split_first_mut().filter(|(_, groups)| groups.len() > MANY_GROUPS) {
+            groups.sort_by(|a, b| {
+                let ((p_a, above_a), (p_b, above_b)) = (evidence(a), evidence(b));
+                p_a.total_cmp(&p_b).then(above_b.total_cmp(&above_a))
+            });
+        }
+    }
+}
+
+/// Of the p-values that exist.
+pub(super) fn adjust<'a>(how: Adjust, p_values: impl Iterator<Item = (Option<f64>, &'a mut Option<f64>)>) {
+    let (p_values, places): (Vec<Option<f64>>, Vec<&mut Option<f64>>) = p_values.unzip();
+    places.into_iter().zip(how.adjusted_known(&p_values)).for_each(|(place, p)| *place = p);
 }

@@ -3,7 +3,7 @@
 use calipers::{BinaryView, BinnedEce, Error, Predictions, Rows, Sample, link};
 use rayon::prelude::*;
 
-use super::answers::{Analysis, Answer, Known, adjust};
+use super::answers::{self, Analysis, Answer, Known};
 
 /// What is known of one class.
 #[derive(Debug)]
@@ -33,19 +33,23 @@ impl OfClass {
 }
 
 impl Analysis<'_> {
-    /// The results of each class, with p-values adjusted for their number (Holm).
+    /// The results of each class, with p-values adjusted for their number.
     pub(super) fn classes(&self, predictions: &Predictions<'_>) -> Result<Vec<OfClass>, Error> {
         let n_classes = predictions.n_classes();
         let how = self.how.for_groups(n_classes);
-        let analysis = Analysis { selected: self.selected.clone(), all_needed: false, each_class: false, how };
+        let (selected, adjust) = (self.selected.clone(), self.adjust);
+        let analysis = Analysis { selected, all_needed: false, each_class: false, adjust, how };
         let classes = (0..n_classes).into_par_iter();
         let mut classes: Vec<OfClass> =
             classes.map(|class| analysis.one_class(class, &predictions.one_class(class)?)).collect::<Result<_, _>>()?;
         for place in 0..self.selected.len() {
-            adjust(classes.iter_mut().map(|class| {
-                let answer = &mut class.values[place];
-                (answer.known().and_then(Known::p_value), &mut answer.p_adjusted)
-            }));
+            answers::adjust(
+                adjust,
+                classes.iter_mut().map(|class| {
+                    let answer = &mut class.values[place];
+                    (answer.known().and_then(Known::p_value), &mut answer.p_adjusted)
+                }),
+            );
         }
         Ok(classes)
     }

@@ -14,6 +14,9 @@ const N_RESAMPLES: u64 = 200;
 
 const RANDOM_STATE: u64 = 0;
 
+/// A p-value of at most so much stands out, since `measure` has no level.
+pub(crate) const SIGNIFICANT: f64 = 0.05;
+
 /// Measures that are computed again for each resample have a floor up to so many rows, unless it is
 /// requested.
 const MOST_ROWS: u64 = 100_000;
@@ -41,15 +44,15 @@ impl Floors {
         if self == Floors::Auto && n_groups > MOST_GROUPS { Floors::TooManyGroups } else { self }
     }
 
-    /// A value with its floor.
-    pub(super) fn known(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<Known, Error> {
+    /// A value with its floor, for one of so many tests.
+    pub(super) fn known(self, measure: &dyn Measure, sample: Sample<'_>, n_tests: usize) -> Result<Known, Error> {
         let estimate = sample.estimate(measure)?;
         let floor = match self {
             Floors::Never => None,
             Floors::TooManyGroups => {
                 Some(Err(on_request(&format!("there are more than {MOST_GROUPS} groups or classes"))))
             }
-            Floors::Auto | Floors::Always => Some(self.floor(measure, sample)),
+            Floors::Auto | Floors::Always => Some(self.floor(measure, sample, n_tests)),
         };
         let (floor, parts, unavailable) = match floor {
             None => (None, None, None),
@@ -60,7 +63,12 @@ impl Floors {
     }
 
     /// The floor, and the direction where another measure decides: it costs no further resamples.
-    fn floor(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<(NoiseFloor, Option<Parts>), String> {
+    fn floor(
+        self,
+        measure: &dyn Measure,
+        sample: Sample<'_>,
+        n_tests: usize,
+    ) -> Result<(NoiseFloor, Option<Parts>), String> {
         if self == Floors::Auto
             && let Some(reason) = takes_long(measure, sample)
         {
@@ -70,12 +78,13 @@ impl Floors {
             return Err("a sketch only has the floors of LS-ECE and of ECE with bins of equal width".to_owned());
         }
         if sample.is_classwise() || measure.decided_by().is_some() {
-            let assessed = Assess::new(measure).n_resamples(N_RESAMPLES).random_state(RANDOM_STATE).run(sample);
-            let assessed = assessed.map_err(|error| error.to_string())?;
+            let assess = Assess::new(measure).n_resamples(N_RESAMPLES).random_state(RANDOM_STATE);
+            let assessed = assess.n_tests(n_tests as u64).run(sample).map_err(|error| error.to_string())?;
             let unavailable = || assessed.unavailable.unwrap_or_default().to_owned();
             return assessed.floor.map(|floor| (floor, assessed.parts)).ok_or_else(unavailable);
         }
-        let floor = sample.noise_floor(measure, N_RESAMPLES, RANDOM_STATE);
+        let resolution = if n_tests > 1 { SIGNIFICANT / n_tests as f64 } else { 1.0 };
+        let floor = sample.resolving_noise_floor(measure, N_RESAMPLES, resolution, RANDOM_STATE);
         floor.map(|floor| (floor, None)).map_err(|error| error.to_string())
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod floor;
 pub(crate) mod selected;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use calipers::{Multiclass, Predictions, Sample, Sketch};
@@ -24,7 +25,7 @@ use crate::dataset::groups::{By, in_order};
 use crate::dataset::model::{Group, Measured};
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader};
-use answers::{Analysis, Answers};
+use answers::{Analysis, Answers, WorstGroups};
 
 /// The results of each model, and of each group after those of its model.
 type Results = Vec<Measured<Answers>>;
@@ -96,7 +97,7 @@ fn analyse(analysis: &Analysis<'_>, dataset: &Dataset) -> Result<Results> {
 fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, place: usize) -> Result<Results> {
     let model = &model.measured_by(analysis.selected.iter().map(|selected| selected.measure.spec()));
     let predictions = batch.predictions(place)?;
-    let mut all = analyse_batch(analysis, batch, &predictions)?;
+    let mut all = analyse_batch(analysis, batch, &predictions, None)?;
     if batch.multiclass() == Multiclass::Classwise && analysis.each_class {
         all.classes = analysis.classes(&predictions)?;
     }
@@ -109,28 +110,36 @@ fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, pl
         groups.retain(|key, _| kept.contains_key(key));
         (by, groups)
     });
-    with_groups(analysis, model, all, groups, |analysis, rows| {
+    with_groups(analysis, model, all, groups, |analysis, number, rows| {
         let group = batch.select(place, rows);
-        analyse_batch(analysis, &group, &group.group_predictions()?)
+        analyse_batch(analysis, &group, &group.group_predictions()?, Some(number))
     })
 }
 
-fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictions<'_>) -> Result<Answers> {
+/// The answers for a batch; `group` is its place, if it is one of several groups.
+fn analyse_batch(
+    analysis: &Analysis<'_>,
+    batch: &Batch,
+    predictions: &Predictions<'_>,
+    group: Option<usize>,
+) -> Result<Answers> {
     let clusters = batch.cluster_numbers(predictions)?;
     let asked = predictions.asked(batch.multiclass(), batch.ties())?;
     let sample = asked.sample();
-    Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
+    Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)), group)?)
 }
 
 fn analyse_sketches(analysis: &Analysis<'_>, model: &Measured<()>, sketches: &Sketches) -> Result<Results> {
     // A file of sketches does not tell.
     let confidences = model.columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
-    let mut all = analysis.run(sample_of(sketches.all()?, confidences))?;
+    let mut all = analysis.run(sample_of(sketches.all()?, confidences), None)?;
     let groups = sketches.groups.as_ref().map(|groups| {
         all.empty_groups = groups.without_rows();
         (&groups.by, groups.with_rows())
     });
-    with_groups(analysis, model, all, groups, |analysis, sketch| Ok(analysis.run(sample_of(sketch, confidences))?))
+    with_groups(analysis, model, all, groups, |analysis, number, sketch| {
+        Ok(analysis.run(sample_of(sketch, confidences), Some(number))?)
+    })
 }
 
 /// A sketch, and whether its predictions are confidences in a predicted class, where that is known.
@@ -142,18 +151,23 @@ fn sample_of(sketch: &Sketch, confidences: Option<bool>) -> Sample<'_> {
 fn with_groups<G: Sync>(
     analysis: &Analysis<'_>,
     model: &Measured<()>,
-    all: Answers,
+    mut all: Answers,
     groups: Option<(&By, BTreeMap<String, G>)>,
-    analyse: impl Fn(&Analysis<'_>, &G) -> Result<Answers> + Sync,
+    analyse: impl Fn(&Analysis<'_>, usize, &G) -> Result<Answers> + Sync,
 ) -> Result<Results> {
     let Some((by, groups)) = groups else { return Ok(vec![model.with(None, all)]) };
-    let analysis = analysis.for_groups(&all, groups.len());
+    let analysis = analysis.for_groups(groups.len());
+    let worst = Mutex::new(WorstGroups::new(analysis.selected.len()));
     let of_group = |key: Option<String>| Some(Group { by: by.clone(), key });
-    let of_groups = in_order(&groups).into_par_iter().map(|(key, group)| {
-        let found = analyse(&analysis, group).with_context(|| format!("{by} {key}"))?;
+    let in_order = in_order(&groups);
+    let of_groups = in_order.par_iter().enumerate().map(|(number, &(key, group))| {
+        let mut found = analyse(&analysis, number, group).with_context(|| format!("{by} {key}"))?;
+        worst.lock().unwrap_or_else(PoisonError::into_inner).add(number, &mut found);
         Ok(model.with(of_group(Some(key.clone())), found))
     });
     let of_groups = of_groups.collect::<Result<Vec<_>>>()?;
+    let keys: Vec<&String> = in_order.iter().map(|(key, _)| *key).collect();
+    all.worst = worst.into_inner().unwrap_or_else(PoisonError::into_inner).found(&keys);
     Ok(std::iter::once(model.with(of_group(None), all)).chain(of_groups).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use calipers::{BinnedEce, Error, Estimate, LsEce, Measure, Spec, registry};
+use calipers::{BinnedEce, Error, LsEce, Measure, Spec, registry};
 
 use crate::args::{NamedOptionArgs, OptionArgs};
 
@@ -17,13 +17,6 @@ pub(crate) struct Selected {
 impl Selected {
     pub(crate) fn name(&self) -> &'static str {
         self.measure.spec().name
-    }
-
-    /// The measure for groups of the rows that gave this value: at the same sigma, so that groups
-    /// can be compared.
-    pub(super) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
-        let resolved = all.and_then(|all| self.measure.resolved_as(all));
-        Selected { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
     }
 }
 

@@ -8,7 +8,7 @@ use calipers::Debias;
 use calipers::inference::calibration_tests::Quantiles;
 use clap::Args;
 
-use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
+use crate::args::significance::{AdjustArgs, IntervalArgs, ResampleArgs, Significance};
 use crate::args::values::one_of;
 use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{self, Analysis, How};
@@ -29,8 +29,12 @@ use tests_of_calibration::Tests;
 /// The verdict on LS-ECE, p and the debiased value come from its residual form (residual_ls_ece),
 /// which is 0 for a calibrated model at any sigma. The direction splits it into predictions that
 /// are too high and too low, overconfident and underconfident. Files, columns, models and groups
-/// are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their
-/// p-values are adjusted for the number of groups (Holm).
+/// are named as for `calipers measure`.
+///
+/// With --by, the worst group comes first, with a p-value for having looked at all groups. Each
+/// group is assessed at a sigma that is chosen for its number of rows, unless --sigma is given. The
+/// p-values of groups are adjusted for their number (--adjust), and get as many more resamples as
+/// that takes. More than eight groups are listed by evidence.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../help/assess.txt"))]
 pub(crate) struct AssessArgs {
@@ -42,6 +46,8 @@ pub(crate) struct AssessArgs {
     resample: ResampleArgs,
     #[command(flatten)]
     interval: IntervalArgs,
+    #[command(flatten)]
+    adjust: AdjustArgs,
     /// How the bias is removed: local (for each block of probabilities, by the gap in it), floor
     /// (the mean of the noise floor is subtracted in squares), bootstrap, or mean (of floor and
     /// bootstrap). local is only for LS-ECE and ECE; other measures use mean instead
@@ -71,10 +77,15 @@ pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     args.output.start_threads()?;
     let waiting = progress::waiting();
     let tests = args.tests.then(|| Tests { link: args.options.link(), quantiles });
-    let how = How::Assess { significance, tests, of_group: false, waiting: &waiting };
+    let how = How::Assess { significance, tests, finds_groups: true, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
-    let mut results = reading.run(&Analysis { selected, all_needed: false, each_class: true, how })?;
+    let mut results =
+        reading.run(&Analysis { selected, all_needed: false, each_class: true, adjust: args.adjust.adjust, how })?;
     drop(waiting);
     answers::adjust_for_groups(&mut results);
-    Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })
+    if args.output.json {
+        return Ok(json::results(&results));
+    }
+    answers::sort_many_groups(&mut results);
+    Ok(table::render(&results, screen))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use calipers::inference::calibration_tests::TestResult;
 use calipers::inference::{Confidence, Part, Parts};
-use calipers::{Assessment, Debias, Estimate, Interval};
+use calipers::{Adjust, Assessment, Debias, Estimate, Interval};
 
-use crate::commands::analysis::answers::{Answer, Answers};
+use crate::commands::analysis::answers::{Answer, Answers, MANY_GROUPS, WorstGroup};
 use crate::dataset::model::Measured;
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
@@ -43,21 +43,30 @@ fn sentences(results: Results, names: &[String]) -> String {
     // The result of all rows comes before those of its groups.
     let of_model = |results: &[Measured<Answers>]| {
         let named: Vec<(&Measured<Answers>, &String)> = results.iter().zip(names.by_ref()).collect();
-        match off_of_many(&results[1..]) {
-            None => named.into_iter().map(line).collect::<String>(),
-            Some((summary, is_off)) => {
-                let worth = named.into_iter().zip(std::iter::once(&true).chain(&is_off));
-                let lines: Vec<String> = worth.filter(|(_, is_off)| **is_off).map(|(named, _)| line(named)).collect();
-                // After that of all rows.
-                lines[..1].concat() + &summary + &lines[1..].concat()
+        let worst = worst(&results[0]);
+        worst
+            + &match off_of_many(&results[1..]) {
+                None => named.into_iter().map(line).collect::<String>(),
+                Some((summary, is_off)) => {
+                    let worth = named.into_iter().zip(std::iter::once(&true).chain(&is_off));
+                    let lines: Vec<String> =
+                        worth.filter(|(_, is_off)| **is_off).map(|(named, _)| line(named)).collect();
+                    // After that of all rows.
+                    lines[..1].concat() + &summary + &lines[1..].concat()
+                }
             }
-        }
     };
     results.chunk_by(|_, next| next.is_group()).map(of_model).collect()
 }
 
-/// Of more groups, only those that are off have a sentence.
-const MOST_SENTENCES: usize = 8;
+/// The worst group by the first measure, in a sentence.
+fn worst(all: &Measured<Answers>) -> String {
+    let Some(Some(WorstGroup { key, found })) = all.found.worst.first() else { return String::new() };
+    let by = all.group.as_ref().map_or("", |group| group.by.as_str());
+    let Some(assessment) = all.found.values.first().and_then(Answer::assessment) else { return String::new() };
+    let title = assessment.deciding().estimate.title();
+    found.sentence(&crate::printable(legend::key(key)), by, title, assessment.interval.level) + "\n"
+}
 
 /// Which of many groups are off, in a sentence and one by one; `None` for few groups, and for a
 /// measure that does not tell.
@@ -65,7 +74,7 @@ fn off_of_many(groups: Results<'_>) -> Option<(String, Vec<bool>)> {
     let first = |measured: &'_ Measured<Answers>| measured.found.values.first().and_then(Answer::assessment).cloned();
     let [a_group, ..] = groups else { return None };
     let spec = first(a_group)?.estimate.spec;
-    if groups.len() <= MOST_SENTENCES || spec.is_score() || !spec.larger_is_worse() {
+    if groups.len() <= MANY_GROUPS || spec.is_score() || !spec.larger_is_worse() {
         return None;
     }
     let is_off = |measured: &Measured<Answers>| {
@@ -192,9 +201,9 @@ fn values(results: Results, names: &[String]) -> Vec<Grid> {
             let deciding = deciding_name(answer).and_then(|name| Line::deciding(name, one, answer));
             std::iter::once(Line::new(answer.name, one, answer)).chain(deciding)
         });
-        return vec![grid("measure", "value", &lines.collect::<Vec<_>>(), &[])];
+        return vec![grid("measure", "value", &lines.collect::<Vec<_>>(), &[], one.found.adjust)];
     }
-    let by = legend::by(results);
+    let (by, adjust) = (legend::by(results), adjust(results));
     let corner = by.as_deref().unwrap_or("predictions");
     let n_measures = results.first().map_or(0, |measured| measured.found.values.len());
     let tables = (0..n_measures).flat_map(|place| {
@@ -208,18 +217,18 @@ fn values(results: Results, names: &[String]) -> Vec<Grid> {
         let lines: Vec<Line<'_>> = lines.collect();
         let measure = answers().next().map_or("value", |(_, _, answer)| answer.name);
         // Of many groups the table of what decides would say the same again.
-        let is_short = results.iter().filter(|measured| measured.is_group()).count() <= MOST_SENTENCES;
+        let is_short = results.iter().filter(|measured| measured.is_group()).count() <= MANY_GROUPS;
         let deciding = answers().find_map(|(_, _, answer)| deciding_name(answer)).filter(|_| is_short).map(|measure| {
             let lines = answers().filter_map(|(name, measured, answer)| Line::deciding(name, measured, answer));
-            grid(corner, measure, &lines.collect::<Vec<_>>(), &[])
+            grid(corner, measure, &lines.collect::<Vec<_>>(), &[], adjust)
         });
-        std::iter::once(grid(corner, measure, &lines, &[])).chain(deciding)
+        std::iter::once(grid(corner, measure, &lines, &[], adjust)).chain(deciding)
     });
     tables.collect()
 }
 
 /// The table of these lines; `compared` are the values by which models are compared.
-pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Estimate]) -> Grid {
+pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Estimate], adjust: Adjust) -> Grid {
     let lines = || lines.iter();
     let of_chance = |cell: fn(&Assessment) -> Cell| lines().map(move |line| line.of_chance(cell));
     let significant = |assessment: &Assessment| 1.0 - assessment.interval.level;
@@ -240,7 +249,7 @@ pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Es
     if lines().any(|line| line.p_adjusted.is_some()) {
         let p_adjusted =
             |line: &Line<'_>| line.of_chance(|assessment| cells::p_value(line.p_adjusted, significant(assessment)));
-        table.beside("p (Holm)", lines().map(p_adjusted));
+        table.beside(&legend::p_adjusted(adjust), lines().map(p_adjusted));
     }
     table.numbers("debiased", of_chance(|assessment| number::significant(assessment.debiased).into()));
     if !compared.is_empty() {
@@ -263,7 +272,7 @@ fn tests(results: Results, names: &[String]) -> Option<Grid> {
     all().find(|(_, test)| test.outcome.is_ok())?;
     let first = assessments(results).next();
     let significant = first.map_or(0.0, |first| 1.0 - first.interval.level);
-    let mut table = Grid::default();
+    let (mut table, adjust) = (Grid::default(), adjust(results));
     if results.len() > 1 {
         table.names(legend::by(results).as_deref().unwrap_or("predictions"), all().map(|(name, _)| name));
     }
@@ -274,10 +283,15 @@ fn tests(results: Results, names: &[String]) -> Option<Grid> {
     let p_value = |result: &TestResult| cells::p_value(Some(result.p_value), significant);
     table.numbers("p", results().map(|result| result.map_or_else(Cell::default, p_value)));
     if all().any(|(_, test)| test.p_adjusted.is_some()) {
-        table.numbers("p (Holm)", all().map(|(_, test)| cells::p_value(test.p_adjusted, significant)));
+        let heading = legend::p_adjusted(adjust);
+        table.numbers(&heading, all().map(|(_, test)| cells::p_value(test.p_adjusted, significant)));
     }
     table.notes("tests", all().map(|(_, test)| Cell::toned(test.about, Tone::Quiet)));
     Some(table)
+}
+
+fn adjust(results: Results<'_>) -> Adjust {
+    results.first().map_or(Adjust::default(), |measured| measured.found.adjust)
 }
 
 fn assessments(results: Results<'_>) -> impl Iterator<Item = &Assessment> {
@@ -286,8 +300,8 @@ fn assessments(results: Results<'_>) -> impl Iterator<Item = &Assessment> {
 
 fn explanation(results: Results) -> String {
     let adjusted = results.iter().flat_map(|measured| &measured.found.values).any(|answer| answer.p_adjusted.is_some());
-    let adjusted = if adjusted { "p (Holm): p adjusted for the number of groups.\n" } else { "" };
-    explain(|| assessments(results)) + adjusted
+    let adjusted = if adjusted { legend::adjusted_for("groups", adjust(results)) } else { String::new() };
+    explain(|| assessments(results)) + &adjusted
 }
 
 /// What the columns of [`grid`] mean.

@@ -8,12 +8,11 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use calipers::inference::holm;
-use calipers::{Against, Assessment, Debias, Error, Estimate};
+use calipers::{Adjust, Against, Assessment, Debias, Error, Estimate};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
+use crate::args::significance::{AdjustArgs, IntervalArgs, ResampleArgs, Significance};
 use crate::args::values::one_of;
 use crate::args::{FilesArgs, NamedOptionArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{Analysis, Answer, Answers, How};
@@ -31,16 +30,16 @@ use rows::{EnoughRows, Share};
 /// Use it in a CI job, after the predictions of a new model. A value passes if the upper end of its
 /// interval is at most the maximum, and fails if the lower end is above it. Otherwise it is
 /// undecided: that is a warning, or a failure with --strict. If there are several values (groups,
-/// models, measures), each is decided by a p-value that is adjusted for their number (Holm), so
-/// that chance alone fails a sound gate in at most 1 - level of all runs.
+/// models, measures), each is decided by a p-value that is adjusted for their number (--adjust): by
+/// Holm's method, chance alone fails a sound gate in at most 1 - level of all runs.
 ///
 /// With --invalid count, invalid rows are left out. If that is more than --max-missing of the rows
 /// of a value, or fewer than --min-rows remain, the value is not measured: it has no verdict, and
 /// the exit code is 2.
 ///
 /// LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone makes
-/// LS-ECE of a calibrated model larger than 0. Groups are measured at the sigma of all rows. Pass a
-/// --sigma, so that it is the same in every run.
+/// LS-ECE of a calibrated model larger than 0. Unless --sigma is given, it is chosen for the number
+/// of rows, of each group and in each run: pass one, so that all values are comparable.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../help/check.txt"))]
 pub(crate) struct CheckArgs {
@@ -66,6 +65,8 @@ pub(crate) struct CheckArgs {
     resample: ResampleArgs,
     #[command(flatten)]
     interval: IntervalArgs,
+    #[command(flatten)]
+    adjust: AdjustArgs,
     #[command(flatten)]
     options: OptionArgs,
     /// Format of the result. (--format is the format of the input)
@@ -156,6 +157,7 @@ struct Gate {
     names: Vec<String>,
     lines: Vec<Line>,
     level: f64,
+    adjust: Adjust,
     strict: bool,
     enough: EnoughRows,
 }
@@ -225,7 +227,7 @@ impl Gate {
         let n_undecided = self.lines_of(Verdict::Undecided).count();
         let n_of_resamples = self.lines.iter().filter(|line| line.wants_resamples()).count();
         let n_of_clusters = self.lines_of(Verdict::Undecided).filter(|line| line.tested.is_none()).count();
-        // Both ends of an interval, and Holm's adjustment of the least p-value for all lines.
+        // Both ends of an interval, and the adjustment of the least p-value for all lines.
         let needed = (2.0 * self.lines.len() as f64 / (1.0 - self.level) - 1e-6).ceil();
         let remedies = [
             (n_undecided - n_of_resamples - n_of_clusters, "more rows".to_owned()),
@@ -265,6 +267,7 @@ impl Gate {
             ("verdict", self.verdict().key().into()),
             ("sentence", table::sentence(self).into()),
             ("level", self.level.into()),
+            ("adjust", self.adjust.name().into()),
             ("strict", self.strict.into()),
             ("max_missing", self.enough.max_missing.0.into()),
             ("min_rows", self.enough.min_rows.into()),
@@ -287,14 +290,16 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     let output = output.transpose()?;
     let waiting = progress::waiting();
     let level = significance.level;
-    let how = How::Assess { significance, tests: None, of_group: false, waiting: &waiting };
+    let how = How::Assess { significance, tests: None, finds_groups: false, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
-    let results = reading.run_on(&files, &Analysis { selected, all_needed: false, each_class: false, how })?;
+    let adjust = args.adjust.adjust;
+    let analysis = Analysis { selected, all_needed: false, each_class: false, adjust, how };
+    let results = reading.run_on(&files, &analysis)?;
     drop(waiting);
     let maxima: Vec<f64> = maxima.iter().map(|(_, maximum)| *maximum).collect();
     let enough = EnoughRows { max_missing: args.max_missing, min_rows: args.min_rows };
-    let (lines, names) = (lines(&results, &maxima, level, &enough)?, legend::names(&results));
-    let gate = Gate { results, names, lines, level, strict: args.strict, enough };
+    let (lines, names) = (lines(&results, &maxima, (level, adjust), &enough)?, legend::names(&results));
+    let gate = Gate { results, names, lines, level, adjust, strict: args.strict, enough };
     let format = if args.outcome.json { OutputFormat::Json } else { args.output_format };
     let printed = match &output {
         Some(output) => {
@@ -331,7 +336,12 @@ fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
 }
 
 /// All values against their maxima; a value that is not available is an error.
-fn lines(results: &[Measured<Answers>], maxima: &[f64], level: f64, enough: &EnoughRows) -> Result<Vec<Line>> {
+fn lines(
+    results: &[Measured<Answers>],
+    maxima: &[f64],
+    (level, adjust): (f64, Adjust),
+    enough: &EnoughRows,
+) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (place, measured) in results.iter().enumerate() {
         let group = measured.group.as_ref().and_then(|group| Some(format!("{} {}: ", group.by, group.key.as_ref()?)));
@@ -348,7 +358,7 @@ fn lines(results: &[Measured<Answers>], maxima: &[f64], level: f64, enough: &Eno
         }
     }
     let p_value = |line: &Line| line.tested.as_ref().map_or(1.0, |tested| tested.against.p_value);
-    let adjusted = holm(&lines.iter().map(p_value).collect::<Vec<f64>>());
+    let adjusted = adjust.adjusted(&lines.iter().map(p_value).collect::<Vec<f64>>());
     for (line, p_adjusted) in lines.iter_mut().zip(adjusted) {
         if let Some(tested) = &mut line.tested {
             tested.p_adjusted = p_adjusted;

@@ -115,7 +115,7 @@ fn table(gate: &Gate, lines: &[&Line]) -> Grid {
     let p_value = |line: &Line, p: fn(&Tested) -> f64| cells::p_value(line.tested.as_ref().map(p), significant);
     table.numbers("p", lines().map(|line| p_value(line, |tested| tested.against.p_value)));
     if gate.lines.len() > 1 {
-        table.numbers("p (Holm)", lines().map(|line| p_value(line, |tested| tested.p_adjusted)));
+        table.numbers(&legend::p_adjusted(gate.adjust), lines().map(|line| p_value(line, |tested| tested.p_adjusted)));
     }
     let notes = |line: &&Line| {
         let decided = line.deciding().map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
@@ -144,7 +144,8 @@ fn explanation(gate: &Gate) -> String {
         Some(match gate.lines.len() {
             1 => format!("{p}. A value passes if the interval ends at max or below, and fails if it begins above."),
             _ => format!(
-                "{p}; p (Holm): adjusted for {n_values} values. A value is decided if that is at most {significant}."
+                "{p}; {}: adjusted for {n_values} values. A value is decided if that is at most {significant}.",
+                legend::p_adjusted(gate.adjust)
             ),
         }),
         tested().any(|tested| tested.assessment.deciding().bias_note().is_some()).then(|| legend::BIASED.to_owned()),

@@ -1,6 +1,6 @@
 //! Sentences and tables of comparisons for people.
 
-use calipers::{Comparison, Estimate, Pair};
+use calipers::{Adjust, Comparison, Estimate, Pair};
 
 use crate::commands::analysis::selected::Selected;
 use crate::commands::assess::table::{self, Line};
@@ -31,7 +31,7 @@ fn of_models(selected: &Selected, comparison: &Comparison) -> Grid {
     });
     let lines: Vec<Line<'_>> = lines.collect();
     let compared = compared_by(comparison).map_or(&[][..], |_| &comparison.compared);
-    table::grid("model", selected.name(), &lines, compared)
+    table::grid("model", selected.name(), &lines, compared, Adjust::Holm)
 }
 
 /// What the models are compared by, if it is not the measure itself at its own sigma.

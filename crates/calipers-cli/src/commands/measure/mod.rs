@@ -6,8 +6,9 @@ mod table;
 use anyhow::Result;
 use clap::Args;
 
+use crate::args::significance::AdjustArgs;
 use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
-use crate::commands::analysis::answers::{Analysis, How};
+use crate::commands::analysis::answers::{self, Analysis, How};
 use crate::commands::analysis::floor::Floors;
 use crate::commands::analysis::{Reading, selected};
 use crate::render::json;
@@ -36,6 +37,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     floor: Floors,
     #[command(flatten)]
+    adjust: AdjustArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -44,6 +47,8 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
     args.output.start_threads()?;
     let reading = Reading { files: &args.files, cluster: None, options: &args.options };
     let all_needed = !args.measures.are_named();
-    let results = reading.run(&Analysis { selected, all_needed, each_class: true, how: How::Measure(args.floor) })?;
+    let (adjust, how) = (args.adjust.adjust, How::Measure { floors: args.floor, n_tests: 1 });
+    let mut results = reading.run(&Analysis { selected, all_needed, each_class: true, adjust, how })?;
+    answers::adjust_for_groups(&mut results);
     Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })
 }

@@ -1,17 +1,15 @@
 //! The table of measures: a line for each measure and a column for each model, or the other way
 //! round if there are more models.
 
-use calipers::LsEce;
 use calipers::measure::Family;
+use calipers::{Adjust, LsEce};
 
 use crate::commands::analysis::answers::{Answer, Answers, Known};
+use crate::commands::analysis::floor::SIGNIFICANT;
 use crate::dataset::model::{Measured, Method};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::Screen;
 use crate::render::{cells, class_table, left_out, legend, number};
-
-/// A p-value of at most so much stands out, since `measure` has no level.
-const SIGNIFICANT: f64 = 0.05;
 
 type Results<'a> = &'a [Measured<Answers>];
 
@@ -30,23 +28,23 @@ pub(crate) fn render(results: Results, screen: &Screen) -> String {
     left_out + &tables + &class_table::all(results, &names, SIGNIFICANT, screen) + &screen.notes(&notes.concat())
 }
 
-/// A column of values, one for each line after the `first` ones, with floors and p-values if there
-/// are any.
-fn add_values(table: &mut Grid, heading: &str, first: Vec<Cell>, values: &[&Answer], floors: bool) {
+/// A column of values, one for each line after the `first` ones, with floors and p-values under the
+/// heading `p` if there are any.
+fn add_values(table: &mut Grid, heading: &str, first: Vec<Cell>, values: &[&Answer], p: Option<&str>) {
     let cells = |answer: &&Answer| match &answer.outcome {
         Ok(known) => (
             number::significant(known.estimate.value).into(),
-            (cells::floor(known.floor.as_ref()), cells::p_value(known.p_value(), SIGNIFICANT)),
+            (cells::floor(known.floor.as_ref()), cells::p_value(answer.p_adjusted.or(known.p_value()), SIGNIFICANT)),
         ),
         Err(_) => (cells::error(), Default::default()),
     };
     let (values, of_floors): (Vec<Cell>, Vec<(Cell, Cell)>) =
         first.into_iter().map(|cell| (cell, Default::default())).chain(values.iter().map(cells)).unzip();
     table.numbers(&legend::heading(heading), values);
-    if floors {
+    if let Some(p) = p {
         let (floors, p_values): (Vec<Cell>, Vec<Cell>) = of_floors.into_iter().unzip();
         table.beside("floor", floors);
-        table.beside("p", p_values);
+        table.beside(p, p_values);
     }
 }
 
@@ -58,7 +56,8 @@ fn bound(values: &Vec<&Answer>) -> String {
 
 fn table(results: Results, names: &[String]) -> Grid {
     let shown = shown(results);
-    let floors = known(results).any(Known::has_place_for_floor);
+    let heading = adjusted(results).map_or_else(|| "p".to_owned(), legend::p_adjusted);
+    let p = known(results).any(Known::has_place_for_floor).then_some(&heading[..]);
     let by = legend::by(results);
     let n = |measured: &Measured<Answers>| number::count(measured.found.n);
     let of_measures: Vec<Vec<&Answer>> = shown
@@ -77,7 +76,7 @@ fn table(results: Results, names: &[String]) -> Grid {
             table.numbers("left out", results.iter().map(left_out::cell));
         }
         for ((_, name), values) in shown.iter().zip(&of_measures) {
-            add_values(&mut table, name, Vec::new(), values, floors);
+            add_values(&mut table, name, Vec::new(), values, p);
         }
         table.numbers("num. ±", of_models.iter().map(bound));
         let notes: Vec<String> = results.iter().map(smoothing).collect();
@@ -91,7 +90,7 @@ fn table(results: Results, names: &[String]) -> Grid {
     table.names(&corner, counts.iter().copied().chain(shown.iter().map(|(_, name)| *name)));
     for ((measured, name), values) in results.iter().zip(names).zip(&of_models) {
         let first = [n(measured).into(), left_out::cell(measured)].into_iter().take(counts.len()).collect();
-        add_values(&mut table, name, first, values, floors);
+        add_values(&mut table, name, first, values, p);
     }
     table.numbers("num. ±", counts.iter().map(|_| String::new()).chain(of_measures.iter().map(bound)));
     if let [values] = &of_models[..] {
@@ -115,6 +114,12 @@ fn smoothing(measured: &Measured<Answers>) -> String {
 fn settings(known: &Known) -> String {
     let settings = Some(legend::settings(&known.estimate)).filter(|settings| !settings.is_empty());
     settings.into_iter().chain(known.direction()).collect::<Vec<_>>().join(", ")
+}
+
+/// How the p-values of groups were adjusted, if there are any.
+fn adjusted(results: Results<'_>) -> Option<Adjust> {
+    let is_adjusted = |measured: &&Measured<Answers>| measured.found.values.iter().any(|one| one.p_adjusted.is_some());
+    results.iter().find(is_adjusted).map(|measured| measured.found.adjust)
 }
 
 fn known(results: Results<'_>) -> impl Iterator<Item = &Known> {
@@ -149,6 +154,7 @@ fn explanation(results: Results) -> String {
         n_resamples.map_or(String::new(), legend::floor),
         if smoothed && n_resamples.is_some() { RESIDUAL.to_owned() } else { String::new() },
         if known(results).any(|known| known.direction().is_some()) { DIRECTION.to_owned() } else { String::new() },
+        adjusted(results).map_or(String::new(), |adjust| legend::adjusted_for("groups", adjust)),
         legend::BOUND.to_owned(),
         legend::all_classes(estimates()),
         link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("The link is {link}.\n")),

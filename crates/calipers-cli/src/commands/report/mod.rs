@@ -11,7 +11,7 @@ use calipers_report::{Groups, Model, Options, Report, Source};
 use clap::{ArgMatches, Args};
 use serde_json::{Value, json};
 
-use crate::args::significance::ResampleArgs;
+use crate::args::significance::{AdjustArgs, ResampleArgs};
 use crate::args::{self, InputArgs, OptionArgs, OutputArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
@@ -37,6 +37,8 @@ pub(crate) struct ReportArgs {
     input: InputArgs,
     #[command(flatten)]
     resample: ResampleArgs,
+    #[command(flatten)]
+    adjust: AdjustArgs,
     #[command(flatten)]
     options: OptionArgs,
     /// File to write, usually named .html
@@ -64,7 +66,8 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
         .ece(args.options.binned_ece())
         .level(args.resample.level)
         .n_resamples(args.resample.n_resamples)
-        .random_state(args.resample.random_state.random_state);
+        .random_state(args.resample.random_state.random_state)
+        .adjust(args.adjust.adjust);
     options.check()?;
     args.resample.check()?;
     args.outcome.start_threads()?;

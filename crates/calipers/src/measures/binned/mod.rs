@@ -234,6 +234,11 @@ impl Measure for BinnedEce {
     fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
         self.bracket_of_rows(view, clusters)
     }
+
+    /// Bins depend on probabilities alone, and each row is in one of them.
+    fn effect_of_outcomes(&self) -> Option<f64> {
+        (self.norm == Norm::L1).then_some(1.0)
+    }
 }
 
 impl BinnedEce {

@@ -33,6 +33,8 @@ struct Bin {
     residual: f64,
     /// Σ w².
     squares: f64,
+    /// The largest weight of a row.
+    largest: f64,
     /// Σ w² (y - p) and Σ w² (y - p)².
     covariance: f64,
     variance: f64,
@@ -49,6 +51,7 @@ impl Bin {
         self.positive += if piece.outcome { weight } else { 0.0 };
         self.residual += weight * residual;
         self.squares += squares;
+        self.largest = self.largest.max(piece.row_weight * unit);
         self.covariance += squares * residual;
         self.variance += squares * residual * residual;
         self.expected[0] += weight * p;
@@ -132,6 +135,15 @@ impl Resampler for BinResampler {
             (of_rows.max(0.0) + lacking).sqrt()
         };
         Some(found.bracket(deviation))
+    }
+
+    fn squared_differences(&self) -> Option<f64> {
+        (self.norm == Norm::L1).then(|| 1.0 / self.effective_rows())
+    }
+
+    fn largest_difference(&self) -> Option<f64> {
+        let largest = || self.bins.iter().map(|bin| bin.largest).fold(0.0, f64::max);
+        (self.norm == Norm::L1).then(|| largest() / self.total)
     }
 
     fn effective_rows(&self) -> f64 {

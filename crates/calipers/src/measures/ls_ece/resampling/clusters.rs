@@ -171,6 +171,11 @@ impl Influences for OfClusters<'_> {
 }
 
 impl ClusterDraws {
+    /// The share of each cluster in the weight.
+    fn shares(&self, grid: &Grid) -> impl Iterator<Item = f64> {
+        self.parts.of_clusters().map(|parts| parts.iter().map(|part| part.weight).sum::<f64>() / grid.total_weight)
+    }
+
     pub(super) fn new(grid: &Grid, points: &Points, link: &dyn Link, clusters: &Clusters) -> Self {
         let probabilities: Vec<(f64, f64)> = points.logits.iter().map(|logit| link.both(*logit)).collect();
         let weight = |row: usize| points.weight(row);
@@ -208,8 +213,11 @@ impl Draws for ClusterDraws {
     }
 
     fn squared_differences(&self, grid: &Grid) -> f64 {
-        let share = |parts: &[Part]| parts.iter().map(|part| part.weight).sum::<f64>() / grid.total_weight;
-        self.parts.of_clusters().map(share).map(|share| share * share).sum()
+        self.shares(grid).map(|share| share * share).sum()
+    }
+
+    fn largest_difference(&self, grid: &Grid) -> f64 {
+        self.shares(grid).fold(0.0, f64::max)
     }
 
     fn calibrated_value(&self, grid: &Grid) -> f64 {

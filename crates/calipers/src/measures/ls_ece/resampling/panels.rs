@@ -26,6 +26,8 @@ pub(super) struct Panel {
     pub(super) weight: [f64; 2],
     /// Σ w² by outcome.
     pub(super) squares: [f64; 2],
+    /// The largest weight of a row.
+    pub(super) largest: f64,
     /// Σ w by outcome and node.
     pub(super) masses: [[f64; MAX_ORDER]; 2],
     /// Σ w (y - p) by outcome and node.
@@ -46,6 +48,7 @@ impl Panel {
     fn merge(&mut self, other: &Panel) {
         self.weight.merge(other.weight);
         self.squares.merge(other.squares);
+        self.largest = self.largest.max(other.largest);
         self.masses.merge(other.masses);
         self.residual_masses.merge(other.residual_masses);
         self.residuals.merge(other.residuals);
@@ -62,6 +65,7 @@ impl Panel {
         self.residuals[outcome] += residual;
         self.weight[outcome] += row.weight;
         self.squares[outcome] += row.squares;
+        self.largest = self.largest.max(row.squares / row.weight);
         self.expected[0] += row.weight * row.response;
         self.expected[1] += row.weight * row.complement;
         self.variance += variance;

@@ -21,6 +21,9 @@ pub(super) trait Draws: Send + Sync {
     /// Σ c², c the most by which the outcomes of a row or a cluster can move the measure.
     fn squared_differences(&self, grid: &Grid) -> f64;
 
+    /// The largest such c.
+    fn largest_difference(&self, grid: &Grid) -> f64;
+
     /// The measure of the outcomes as they are, by the way of a draw.
     fn calibrated_value(&self, grid: &Grid) -> f64;
 
@@ -108,6 +111,10 @@ impl<D: Draws> Resampler for GridResampler<D> {
 
     fn squared_differences(&self) -> Option<f64> {
         Some(self.draws.squared_differences(&self.grid))
+    }
+
+    fn largest_difference(&self) -> Option<f64> {
+        Some(self.draws.largest_difference(&self.grid))
     }
 
     /// Σ l³ / 6 (Σ l²)^(3/2).

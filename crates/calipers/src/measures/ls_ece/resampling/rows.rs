@@ -86,6 +86,10 @@ impl Draws for RowDraws {
         1.0 / grid.effective_rows()
     }
 
+    fn largest_difference(&self, grid: &Grid) -> f64 {
+        grid.cells.iter().map(|cell| cell.sums.largest).fold(0.0, f64::max) / grid.total_weight
+    }
+
     fn calibrated_value(&self, grid: &Grid) -> f64 {
         grid.value_of_surpluses(self.0.iter().map(|laws| laws.surplus(laws.outcomes_seen)))
     }
