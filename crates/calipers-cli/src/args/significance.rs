@@ -67,6 +67,11 @@ pub(crate) struct Significance {
 /// The most resamples for one of many groups.
 const MOST_RESAMPLES: u64 = 100_000;
 
+/// So many resamples can show a p-value that is significant after adjusting for all groups.
+pub(crate) fn most_resamples(n_groups: usize, level: f64) -> u64 {
+    ((n_groups as f64 / (1.0 - level)).ceil() as u64).min(MOST_RESAMPLES)
+}
+
 impl Significance {
     pub(crate) fn new(resample: &ResampleArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
         resample.check()?;
@@ -82,8 +87,7 @@ impl Significance {
 
     /// For so many groups, whose p-values are adjusted for their number.
     pub(crate) fn for_groups(&self, n_groups: usize) -> Self {
-        let needed = (n_groups as f64 / (1.0 - self.level)).ceil() as u64;
-        Significance { most_resamples: needed.min(MOST_RESAMPLES), ..self.clone() }
+        Significance { most_resamples: most_resamples(n_groups, self.level), ..self.clone() }
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {

@@ -66,9 +66,12 @@ pub(crate) fn keys_and_numbers(column: &Column, rows: &[usize]) -> (Vec<String>,
     (keys, numbers)
 }
 
-/// A number for each row, the same for rows of one cluster.
-pub(crate) fn numbered(column: &Column, rows: &[usize]) -> Result<Vec<u32>, Error> {
-    let mut numbers: HashMap<String, u32> = HashMap::new();
+/// The numbers of clusters that are known so far.
+pub(crate) type Numbers = HashMap<String, u32>;
+
+/// A number for each row, the same for rows of one cluster; clusters that `numbers` does not have
+/// are added to it.
+pub(crate) fn numbered(column: &Column, rows: &[usize], numbers: &mut Numbers) -> Result<Vec<u32>, Error> {
     let number = |&row: &usize| {
         if column.is_missing(row) {
             return Err(Error::Missing { what: "cluster", row: row as u64 });

@@ -21,7 +21,7 @@ impl Selected {
 
     /// The measure for groups of the rows that gave this value: at the same sigma, so that groups
     /// can be compared.
-    pub(super) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
+    pub(crate) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
         let resolved = all.and_then(|all| self.measure.resolved_as(all));
         Selected { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
     }
