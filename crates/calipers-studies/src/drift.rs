@@ -154,14 +154,21 @@ fn summary(outside: &[String], n_cells: usize) -> String {
     format!("Of {n_cells} cells, outside of the targets by more than two standard errors: {which}.")
 }
 
+fn weighted<'a>(input: Input<'a>, weights: Option<&'a [f64]>) -> Input<'a> {
+    match weights {
+        Some(weights) => input.weights(weights),
+        None => input,
+    }
+}
+
 /// One pair of samples.
 fn one(case: &Case, tables: Option<&[LsEceTable; 2]>, sizes: [usize; 2], seed: u64) -> Result<Run, Error> {
     let [before, after] = [0, 1].map(|side| case.populations[side].sample(sizes[side], seed_of(seed, 1, side as u64)));
     let weights = [0, 1].map(|side| cases::weights(sizes[side], seed_of(seed, 2, side as u64)));
-    let weighted = |input: Input<'_>, side: usize| if case.is_weighted { input.weights(&weights[side]).check() } else { input.check() };
     let measure = LsEce::new();
     let drift = Drift::new(&measure).n_resamples(DRAWS).random_state(seed);
-    let (before, after) = (weighted(before.input(), 0)?, weighted(after.input(), 1)?);
+    let weights = weights.each_ref().map(|weights| case.is_weighted.then_some(&weights[..]));
+    let (before, after) = (weighted(before.input(), weights[0]).check()?, weighted(after.input(), weights[1]).check()?);
     let found = drift.run(Sample::from(&before.binary()?), Sample::from(&after.binary()?))?;
     let sigma = found.before.estimate.settings.number("sigma").unwrap_or(f64::NAN);
     let difference = tables.map_or(0.0, |[before, after]| after.at(sigma) - before.at(sigma));

@@ -28,7 +28,7 @@ pub use data::{
     PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
 };
 pub use inference::{
-    Against, Assess, Assessment, Change, Compare, Comparison, CurveChange, Debias, Drift, Interval, IntervalMethod,
+    Against, Assess, Assessment, Change, CommonCurve, Compare, Comparison, CurveChange, Debias, Drift, Interval, IntervalMethod,
     NoiseFloor, Pair,
 };
 pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};

@@ -22,7 +22,7 @@
 
 use super::clustered::Clustered;
 use super::drawing::Drawing;
-use super::pooled::{Features, Fitted, Pooled, Row};
+use super::pooled::{Features, Fitted, Pooled, Row, logit};
 use crate::Error;
 use crate::inference::{Interval, IntervalMethod};
 use crate::link::{Link, Logistic, Probit};
@@ -54,6 +54,26 @@ pub struct CurveChange {
     pub interval: Interval,
 }
 
+/// The outcome rate of both samples together as a smooth curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonCurve {
+    /// Logits in ascending order, each with the rate there.
+    rates: Vec<(f64, f64)>,
+}
+
+impl CommonCurve {
+    /// The rate at a probability; between places in proportion, and beyond them that of the last.
+    pub fn at(&self, probability: f64) -> f64 {
+        let h = logit(probability);
+        let next = self.rates.partition_point(|(place, _)| *place < h);
+        match (next.checked_sub(1).and_then(|below| self.rates.get(below)), self.rates.get(next)) {
+            (Some((low, from)), Some((high, to))) => from + (h - low) / (high - low) * (to - from),
+            (Some((_, rate)), None) | (None, Some((_, rate))) => *rate,
+            (None, None) => f64::NAN,
+        }
+    }
+}
+
 /// What the test needs at each place.
 struct Scores {
     /// Z at each place.
@@ -72,7 +92,7 @@ impl CurveChange {
         clustered: Option<&Clustered>,
         level: f64,
         drawing: &Drawing,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, CommonCurve), Error> {
         let features = pooled.features();
         let positives: Vec<f64> = pooled.places.iter().map(|place| place.positive).collect();
         let fitted = features.fit(&pooled.places, &positives);
@@ -94,7 +114,10 @@ impl CurveChange {
         let half = Probit.inverse(1.0 - tail, tail) * standard_error;
         let (lower, upper) = (log_odds - half, log_odds + half);
         let interval = Interval { lower, upper, level, method: IntervalMethod::Normal, is_upper_limit: false };
-        Ok(CurveChange { p_value, log_odds, standard_error, interval })
+        let mut rates: Vec<(f64, f64)> =
+            pooled.places.iter().map(|place| place.h).zip(fitted.probabilities.iter().copied()).collect();
+        rates.dedup_by_key(|(h, _)| *h);
+        Ok((CurveChange { p_value, log_odds, standard_error, interval }, CommonCurve { rates }))
     }
 }
 

@@ -6,7 +6,7 @@ mod drawing;
 mod origin;
 mod pooled;
 
-pub use curve::CurveChange;
+pub use curve::{CommonCurve, CurveChange};
 pub use origin::Origin;
 
 use clustered::Clustered;
@@ -85,6 +85,9 @@ pub struct Change {
     /// Where the change of the measure's value comes from; `None` where predictions of the two
     /// samples hardly overlap, or the measure takes no weights.
     pub origin: Option<Origin>,
+    /// The outcome rates of both samples together, which each has if nothing has changed.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub common: CommonCurve,
 }
 
 impl<'a> Drift<'a> {
@@ -147,6 +150,7 @@ impl<'a> Drift<'a> {
         let Drift { n_resamples, most_resamples, random_state, .. } = *self;
         let drawing = Drawing { n_resamples, most_resamples, random_state };
         let pooled = Pooled::new([&samples[0], &samples[1]], effective_rows)?;
+        let (curve, common) = CurveChange::new(&pooled, clustered.as_ref(), self.level, &drawing)?;
         let values = [before.estimate.value, after.estimate.value];
         Ok(Change {
             difference: found.centre.clamp(interval.lower, interval.upper),
@@ -154,7 +158,8 @@ impl<'a> Drift<'a> {
             standard_error: found.deviation,
             p_value: found.p_value(fewer),
             n_shared_clusters: n_shared.map(|n| n as u64),
-            curve: CurveChange::new(&pooled, clustered.as_ref(), self.level, &drawing)?,
+            curve,
+            common,
             origin: Origin::new(measure, [&samples[0], &samples[1]], &pooled, values),
             before,
             after,
