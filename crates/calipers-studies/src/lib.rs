@@ -5,7 +5,6 @@
 //! Setting (quick? seed) ─► study ─► Page ─► page.md, *.svg, *.csv
 //! ```
 
-mod drift;
 mod page;
 mod replicates;
 mod setting;
@@ -82,10 +81,5 @@ pub const STUDIES: &[Study] = &[
         name: "estimators",
         about: "bias, error, coverage, size and power of estimates, intervals and tests where the truth is known",
         run: estimators::run,
-    },
-    Study {
-        name: "drift",
-        about: "size, coverage and power of the tests of whether two samples differ, where the truth is known",
-        run: drift::run,
     },
 ];

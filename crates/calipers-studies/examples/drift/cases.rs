@@ -4,24 +4,24 @@ use calipers::Error;
 use calipers::population::{Family, Finite, Logits, Truth};
 use calipers::simulate::{LsEceTable, Population};
 
-use crate::replicates::uniform;
+use crate::random::normal;
 
 /// Two distributions.
-pub(super) struct Case {
-    pub(super) predictions: &'static str,
-    pub(super) outcomes: &'static str,
-    pub(super) populations: [Box<dyn Population>; 2],
-    pub(super) is_weighted: bool,
-    pub(super) is_changed: bool,
+pub(crate) struct Case {
+    pub(crate) predictions: &'static str,
+    pub(crate) outcomes: &'static str,
+    pub(crate) populations: [Box<dyn Population>; 2],
+    pub(crate) is_weighted: bool,
+    pub(crate) is_changed: bool,
     /// Whether both distributions are the same.
     is_same: bool,
     /// Of the outcomes after over those before, where it is the same for all predictions.
-    pub(super) log_odds: Option<f64>,
+    pub(crate) log_odds: Option<f64>,
 }
 
 impl Case {
     /// The true values at the sigmas that are chosen automatically; `None` where they are equal.
-    pub(super) fn tables(&self) -> Result<Option<[LsEceTable; 2]>, Error> {
+    pub(crate) fn tables(&self) -> Result<Option<[LsEceTable; 2]>, Error> {
         if self.is_same {
             return Ok(None);
         }
@@ -59,7 +59,7 @@ impl Law {
 }
 
 /// Every shape of predictions with every kind of outcomes.
-pub(super) fn all() -> Result<Vec<Case>, Error> {
+pub(crate) fn all() -> Result<Vec<Case>, Error> {
     let normal = |mean: f64, deviation: f64| Law::Logits(Logits::Normal { mean, deviation });
     let steps = |edges: &[f64], masses: &[f64]| {
         Law::Logits(Logits::Steps { edges: edges.to_vec(), masses: masses.to_vec() })
@@ -104,12 +104,6 @@ pub(super) fn all() -> Result<Vec<Case>, Error> {
 
 /// Weights whose logarithms are normal with deviation 1: the effective number of rows is a third of
 /// their number.
-pub(super) fn weights(n: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn weights(n: usize, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|row| normal(seed, row).exp()).collect()
-}
-
-/// A standard normal number.
-pub(super) fn normal(seed: u64, place: u64) -> f64 {
-    let radius = (-2.0 * uniform(seed, 2 * place).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(seed, 2 * place + 1)).cos()
 }
