@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calipers import _core
 from calipers._arrays import ArrayLike
+from calipers._assess import Clusters
 from calipers._assessment import Assessment, Interval
 from calipers._documented import documented
-from calipers._inputs import Columns
+from calipers._inputs import Columns, cluster_column
 from calipers._measures import named
 from calipers._predictions import Predictions
 from calipers._progress import shown
@@ -18,6 +22,8 @@ from calipers._result import Result
 from calipers._sketch import Sketch
 
 DriftSample: TypeAlias = Predictions | Sketch | tuple[ArrayLike, ArrayLike]
+
+Side: TypeAlias = _core.Sketch | tuple[Columns, dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,8 @@ class Change(Result):
     origin : Origin or None
         How much of the change of the value comes from predictions and how much from outcomes; None
         where the predictions of the samples hardly overlap, or the measure takes no weights.
+    n_shared_clusters : int or None
+        Clusters with rows in both samples; None without clusters.
     before, after : Assessment
         Each sample by itself, at the same settings.
     """
@@ -100,6 +108,7 @@ class Change(Result):
     standard_error: float
     p_value: float
     origin: Origin | None
+    n_shared_clusters: int | None
     before: Assessment
     after: Assessment
 
@@ -115,6 +124,7 @@ def drift(
     measure: str = "ls_ece",
     level: float = 0.95,
     n_resamples: int = 1000,
+    cluster: tuple[Clusters, Clusters] | None = None,
     random_state: int = 0,
     progress: bool = False,
     **options: Any,
@@ -141,6 +151,9 @@ def drift(
     measure : str
         Any name of `measures` of which a larger value is worse. Settings that are chosen from the
         data, such as sigma, are those of the sample before.
+    cluster : pair of array-like, optional
+        The cluster of each row before, and of each row after: rows of one cluster, such as those of
+        one person, depend on each other. A cluster that both samples have is one cluster.
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and
         ``clip`` for `ls_ece`, ``n_bins`` and so on for others.
@@ -154,7 +167,9 @@ def drift(
 
     Notes
     -----
-    Assumes independent rows, in each sample and between them.
+    Assumes independent rows, in each sample and between them; or independent clusters of rows, if
+    `cluster` names them. With clusters the p-value of the curve is by changes of the signs of whole
+    clusters, and a sketch, which does not have the rows, is an error.
 
     Cost: an assessment of each sample, and some milliseconds for each hundred resamples. Accuracy:
     that of `assess`.
@@ -188,14 +203,27 @@ def drift(
         if "clip" in options:
             raise TypeError("clip is that of the sketch, and no option of what is asked of it")
         asked.options["clip"] = sketch.clip
-    drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state, "cluster": _numbered(cluster)}
     with shown(progress, f"drift {measure}") as show:
         choices = {**asked.options, **drawn, "progress": show}
-        found = _core.drift(asked.measure, _side(before), _side(after), choices)
+        found = _core.drift(asked.measure, side(before), side(after), choices)
     return Change._of(found)
 
 
-def _side(given: DriftSample) -> _core.Sketch | tuple[Columns, dict[str, object]]:
+def _numbered(cluster: tuple[Clusters, Clusters] | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+    """Clusters as numbers, the same for a cluster of both samples."""
+    if cluster is None:
+        return None
+    if not isinstance(cluster, tuple) or len(cluster) != 2 or any(column is None for column in cluster):
+        raise TypeError("cluster must be a pair: the clusters of the rows before, and of those after")
+    # One by one first, so that an error names the row of its own sample.
+    before, after = (cluster_column(column) for column in cluster)
+    both = cluster_column([value for column in cluster for value in column])  # type: ignore[union-attr]
+    assert before is not None and after is not None and both is not None
+    return both[: len(before)].copy(), both[len(before) :].copy()
+
+
+def side(given: DriftSample) -> Side:
     """A sample as the core takes it."""
     if isinstance(given, Sketch):
         return given._held
@@ -203,6 +231,6 @@ def _side(given: DriftSample) -> _core.Sketch | tuple[Columns, dict[str, object]
         given = Predictions(*given)
     if not isinstance(given, Predictions):
         raise TypeError(
-            f"drift() must get Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
+            f"a sample must be Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
         )
     return given._rows.columns, given._rows.options

@@ -17,6 +17,7 @@ from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._assess import Clusters
 from calipers._documented import documented
+from calipers._drift import DriftSample, Side, side
 from calipers._inputs import Link, NBins, Noise, Strategy, cluster_column, label_column
 from calipers._predictions import Outcomes, Predictions, ask_models, check_keywords, read_models
 from calipers._progress import shown
@@ -101,6 +102,7 @@ def report(
     title: str | None = None,
     groups: ArrayLike | Sequence[Hashable] | None = None,
     by: str = "group",
+    against: DriftSample | Sequence[DriftSample] | None = None,
     sigma: float | Literal["auto"] = "auto",
     noise: Noise = "gaussian",
     link: Link = "logistic",
@@ -134,6 +136,9 @@ def report(
         The group of each row: each group is measured on its own, and the worst are drawn.
     by : str
         What the groups are called.
+    against : Predictions, Sketch, tuple of y_true and y_prob, or list of these, optional
+        An earlier sample, which shares no rows with the model: the page shows what has changed since,
+        as `drift` finds it. For several models, a list with a sample for each.
 
     Returns
     -------
@@ -164,7 +169,7 @@ def report(
     measured = {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": clip}
     binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None}
     drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    how: dict[str, Any] = {"title": title, **measured, **binned, **drawn}
+    how: dict[str, Any] = {"title": title, **measured, **binned, **drawn, "against": _against(against)}
     sketches = _sketches(y_true, y_prob)
     if sketches is not None:
         check_keywords(report, rows)
@@ -195,6 +200,12 @@ def _sketches(y_true: object, y_prob: object) -> dict[str, Sketch] | None:
         if not isinstance(name, str):
             raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
     return dict(y_true)
+
+
+def _against(against: DriftSample | Sequence[DriftSample] | None) -> list[Side]:
+    """Earlier samples as the core takes them."""
+    samples = against if isinstance(against, list) else [] if against is None else [against]
+    return [side(sample) for sample in samples]
 
 
 def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str, list[str], Any] | None:

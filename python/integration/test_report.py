@@ -31,6 +31,16 @@ def report(page: Path, *args: str | Path) -> Path:
     return page
 
 
+def _earlier(folder: Path) -> Path:
+    """A file of rows like those of rare.csv, of which more outcomes happen."""
+    rng = np.random.default_rng(6)
+    earlier = folder / "earlier.csv"
+    q = 0.5 * rng.random(4000) ** 5 + 0.002
+    happens = rng.random(q.size) < 1.3 * q
+    np.savetxt(earlier, np.c_[q, happens], delimiter=",", header="prob,label", comments="", fmt=["%.9f", "%d"])
+    return earlier
+
+
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One page of each kind.
@@ -63,6 +73,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": report(folder / "hostile.html", hostile, "--by", "kind", "--title", HOSTILE),
         "sketch": report(folder / "sketch.html", sketch),
         "one": report(folder / "one.html", one),
+        "drift": report(folder / "drift.html", rare, "--against", _earlier(folder)),
     }
 
 
@@ -90,7 +101,7 @@ class Watched:
 
 
 DASH = "\u2013"
-NAMES = ("models", "classes", "hostile", "sketch", "one", "rare")
+NAMES = ("models", "classes", "hostile", "sketch", "one", "rare", "drift")
 
 # The boxes of all texts of the page and its drawings: none may overlap another. Text inside a
 # scrolled table is clipped to the visible part.

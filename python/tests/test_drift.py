@@ -71,3 +71,23 @@ def test_other_measures_and_their_options() -> None:
 def test_what_cannot_be_compared_is_an_error(call: Any, says: str) -> None:
     with pytest.raises((TypeError, cal.CalipersError), match=says):
         call()
+
+
+def test_clusters_of_both_samples_are_one() -> None:
+    before, after = sample(400, 0.0, 10), sample(400, 0.5, 11)
+    people = [f"p{row // 4}" for row in range(400)]
+    found = cal.drift(before, after, sigma=0.3, n_resamples=100, cluster=(people, people[:200] + list(range(200))))
+    assert found.n_shared_clusters == 50
+    assert found.before.n_clusters == 100
+    assert cal.drift(before, after, sigma=0.3, n_resamples=100).n_shared_clusters is None
+    with pytest.raises(TypeError, match="cluster must be a pair"):
+        cal.drift(before, after, cluster=people)  # type: ignore[arg-type]
+    with pytest.raises(cal.CalipersError, match="left out for a sketch"):
+        cal.drift(cal.Sketch().update(*before), after, sigma=0.3, cluster=(people, people))
+
+
+def test_a_report_shows_what_has_changed() -> None:
+    before, after = sample(400, 0.0, 12), sample(400, 1.0, 13)
+    page = cal.report(*after, against=before, n_resamples=60)
+    assert "Outcomes at equal predictions have changed since" in page.html
+    assert "drift_1_model.svg" in page.charts

@@ -23,7 +23,9 @@ use std::process::ExitCode;
 use calipers::Error;
 
 use args::{Arguments, Verb};
-use commands::{assess, check, compare, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep};
+use commands::{
+    assess, check, compare, drift, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep,
+};
 use dataset::formats::AtPlace;
 use render::screen::Screen;
 
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
         Verb::Assess(arguments) => assess::run(&arguments, &screen).map(Printed::from),
         Verb::Compare(arguments) => compare::run(&arguments, &screen).map(Printed::from),
+        Verb::Drift(arguments) => drift::run(&arguments, &screen).map(Printed::from),
         Verb::Recalibrate(arguments) => recalibrate::run(&arguments, &screen),
         Verb::List(arguments) => Ok(list::run(&arguments, &screen).into()),
         Verb::Inspect(arguments) => inspect::run(&arguments, &screen).map(Printed::from),

@@ -1,12 +1,13 @@
 //! What has changed between two samples that share no rows.
 
 use calipers::{Drift, Input, Measure, Sample};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::inference::assessed;
+use crate::inference::{assessed, of_rows};
 use crate::options::{Options, Question, Resampling};
 use crate::pool::{self, Length};
 use crate::results::{Answer, dict, input_settings};
@@ -20,13 +21,13 @@ pub(crate) enum Side<'py> {
 }
 
 /// The same, for the core.
-enum Given<'a> {
+pub(crate) enum Given<'a> {
     Sketch(calipers::Sketch),
     Rows(Input<'a>, Question),
 }
 
 impl<'py> Side<'py> {
-    fn given(&self, py: Python<'py>) -> Result<Given<'_>, Failure> {
+    pub(crate) fn given(&self, py: Python<'py>) -> Result<Given<'_>, Failure> {
         Ok(match self {
             Side::Sketch(sketch) => Given::Sketch(sketch.finished(py)?),
             Side::Rows(columns, options) => Given::Rows(columns.input(options)?, Question::read(options)?),
@@ -46,17 +47,38 @@ impl<'py> Side<'py> {
 }
 
 impl Given<'_> {
-    fn with<T>(self, measure: &dyn Measure, run: impl FnOnce(Sample<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    /// `clusters` has a number for each row that was read.
+    fn with<T>(
+        self,
+        measure: &dyn Measure,
+        clusters: Option<&[u32]>,
+        run: impl FnOnce(Sample<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         match self {
-            Given::Sketch(sketch) => run(Sample::from(&sketch)),
+            // The core has the error for clusters of a sketch.
+            Given::Sketch(sketch) => run(with_clusters(Sample::from(&sketch), clusters)),
             Given::Rows(input, Question { multiclass, ties }) => {
                 let predictions = input.check()?;
                 let multiclass = measure.spec().multiclass(multiclass, predictions.n_classes());
+                let clusters = clusters.map(|clusters| of_rows("clusters", &predictions, clusters)).transpose()?;
                 let asked = predictions.asked(multiclass, ties)?;
-                run(asked.sample())
+                run(with_clusters(asked.sample(), clusters.as_deref()))
             }
         }
     }
+}
+
+fn with_clusters<'a>(sample: Sample<'a>, clusters: Option<&'a [u32]>) -> Sample<'a> {
+    clusters.map_or(sample, |clusters| sample.clusters(clusters))
+}
+
+/// The numbers that Python has given to the clusters of both samples.
+fn clusters_of(options: &Options<'_>) -> Result<[Option<Vec<u32>>; 2], Failure> {
+    let both: Option<(PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>)> = options.get("cluster")?.extract()?;
+    Ok(match both {
+        Some((before, after)) => [before, after].map(|numbers| Some(numbers.as_array().to_vec())),
+        None => [None, None],
+    })
 }
 
 /// Two samples by the measure of that name, and outcomes at equal predictions.
@@ -71,10 +93,14 @@ pub(crate) fn drift<'py>(
     let (resampling, measure) = (Resampling::read(&options)?, options.measure(measure)?);
     let Resampling { level, n_resamples, random_state } = resampling;
     let drift = Drift::new(&*measure).level(level).n_resamples(n_resamples).random_state(random_state);
+    let clusters = clusters_of(&options)?;
     let given = [before.given(py)?, after.given(py)?];
     let change = pool::run(py, Length::of(&options, 0)?, || {
         let [before, after] = given;
-        before.with(&*measure, |before| after.with(&*measure, |after| Ok(drift.run(before, after)?)))
+        let [of_before, of_after] = clusters.each_ref().map(Option::as_deref);
+        before.with(&*measure, of_before, |before| {
+            after.with(&*measure, of_after, |after| Ok(drift.run(before, after)?))
+        })
     })?;
     let side = |side: &Side<'py>, assessment| -> Result<Bound<'py, PyDict>, Failure> {
         Ok(assessed(py, assessment, resampling, &side.settings(py, &*measure)?)?)
@@ -98,6 +124,7 @@ pub(crate) fn drift<'py>(
         standard_error: change.standard_error,
         p_value: change.p_value,
         origin: origin,
+        n_shared_clusters: change.n_shared_clusters,
         before: side(&before, &change.before)?,
         after: side(&after, &change.after)?,
     ))

@@ -8,6 +8,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
+use crate::drift::{Given, Side};
 use crate::failure::Failure;
 use crate::inference::{Clusters, check_left_out, of_rows};
 use crate::options::{Options, Question, Resampling};
@@ -52,13 +53,16 @@ pub(crate) fn report<'py>(
         inputs.push((name.as_str(), columns.input(&options)?));
     }
     let is_one = inputs.len() == 1;
+    let sides: Vec<Side<'py>> = options.get("against")?.extract()?;
+    let earlier = sides.iter().map(|side| side.given(py)).collect::<Result<Vec<_>, Failure>>()?;
     pool::run(py, Length::of(&options, usize::MAX)?, || {
         let mut checked = Vec::new();
         for (name, input) in inputs {
             let named = |error| if is_one { Failure::from(error) } else { Failure::of_model(name, error) };
             checked.push((name, input.check().map_err(named)?));
         }
-        let mut report = titled(how, title);
+        let earlier = checked_sides(earlier)?;
+        let mut report = with_earlier(titled(how, title), &earlier);
         if let Err(difference) = check_left_out(&checked) {
             report = report.unpaired(difference.to_string());
         }
@@ -93,13 +97,44 @@ pub(crate) fn report_of_sketches<'py>(
     for (name, sketch) in models {
         sketches.push((name, sketch.finished(py)?));
     }
+    let sides: Vec<Side<'py>> = options.get("against")?.extract()?;
+    let earlier = sides.iter().map(|side| side.given(py)).collect::<Result<Vec<_>, Failure>>()?;
     pool::run(py, Length::of(&options, usize::MAX)?, || {
-        let mut report = titled(how, title);
+        let earlier = checked_sides(earlier)?;
+        let mut report = with_earlier(titled(how, title), &earlier);
         let origin = Origin { files: vec!["a sketch in Python".to_owned()], ..Origin::default() };
         for (name, sketch) in &sketches {
             report = report.model(Model::new(name.as_str(), Source::Sketch(sketch)).origin(origin.clone()));
         }
         Ok::<_, Failure>(Page::from(report.gather()?))
+    })
+}
+
+/// An earlier sample, of rows that are valid.
+enum Earlier<'a> {
+    Sketch(calipers::Sketch),
+    Rows(Predictions<'a>, Question),
+}
+
+fn checked_sides(given: Vec<Given<'_>>) -> Result<Vec<Earlier<'_>>, Failure> {
+    let check = |given| {
+        Ok(match given {
+            Given::Sketch(sketch) => Earlier::Sketch(sketch),
+            Given::Rows(input, question) => Earlier::Rows(input.check()?, question),
+        })
+    };
+    given.into_iter().map(check).collect()
+}
+
+fn with_earlier<'a>(report: Report<'a>, earlier: &'a [Earlier<'a>]) -> Report<'a> {
+    earlier.iter().fold(report, |report, earlier| {
+        let source = match earlier {
+            Earlier::Sketch(sketch) => Source::Sketch(sketch),
+            Earlier::Rows(predictions, Question { multiclass, ties }) => {
+                Source::Rows { predictions, multiclass: *multiclass, ties: *ties, clusters: None }
+            }
+        };
+        report.against(Model::new("before", source))
     })
 }
 

@@ -24,13 +24,12 @@ pub use error::Error;
 #[doc(hidden)]
 pub use data::PlainRows;
 pub use data::{
-    Asked, BinaryView, Description, Distribution, Distributions, Floats, Form, GroupedRows, Input, InputReport, Invalid,
-    Labels,
-    Multiclass, PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
+    Asked, BinaryView, Description, Distribution, Distributions, Floats, Form, GroupedRows, Input, InputReport,
+    Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
 };
 pub use inference::{
-    Adjust, Against, Assess, Assessment, Change, Compare, Comparison, CurveChange, Debias, Drift, Interval,
-    IntervalMethod, NoiseFloor, Pair,
+    Adjust, Against, Assess, Assessment, Change, CommonCurve, Compare, Comparison, CurveChange, Debias, Drift,
+    Interval, IntervalMethod, NoiseFloor, Pair,
 };
 pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};
 pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};

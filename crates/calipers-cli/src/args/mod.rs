@@ -16,6 +16,7 @@ use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser
 use crate::commands::assess::AssessArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
+use crate::commands::drift::DriftArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::measure::MeasureArgs;
@@ -54,6 +55,7 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     Assess(AssessArgs),
     Compare(CompareArgs),
+    Drift(DriftArgs),
     Check(CheckArgs),
     Sweep(SweepArgs),
     Report(ReportArgs),

@@ -5,6 +5,7 @@ pub(crate) mod analysis;
 pub(crate) mod assess;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod drift;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod measure;

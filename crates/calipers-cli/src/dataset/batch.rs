@@ -282,7 +282,17 @@ impl Batch {
 
     /// A number for each row that the predictions kept, the same for rows of one cluster.
     pub(crate) fn cluster_numbers(&self, predictions: &Predictions<'_>) -> Result<Option<Vec<u32>>> {
-        let numbers = self.clusters.as_ref().map(|column| groups::cluster_numbers(column, &kept_rows(predictions)));
+        self.cluster_numbers_among(predictions, &mut groups::Numbers::new())
+    }
+
+    /// The same, where a cluster that other rows have has their number.
+    pub(crate) fn cluster_numbers_among(
+        &self,
+        predictions: &Predictions<'_>,
+        known: &mut groups::Numbers,
+    ) -> Result<Option<Vec<u32>>> {
+        let numbers =
+            self.clusters.as_ref().map(|column| groups::cluster_numbers(column, &kept_rows(predictions), known));
         numbers.transpose().map_err(|error| self.located(error))
     }
 

@@ -261,16 +261,23 @@ fn numbered<T: Mixed>(values: &[T]) -> (Vec<u32>, Vec<usize>) {
     (numbers, firsts)
 }
 
-/// A number for each row, the same for rows of one cluster.
-pub(crate) fn cluster_numbers(column: &Column, rows: &[usize]) -> Result<Vec<u32>, Error> {
+/// The numbers of clusters that are known so far.
+pub(crate) type Numbers = HashMap<String, u32>;
+
+/// A number for each row, the same for rows of one cluster; clusters that `known` does not have are
+/// added to it.
+pub(crate) fn cluster_numbers(column: &Column, rows: &[usize], known: &mut Numbers) -> Result<Vec<u32>, Error> {
     if let Some(row) = rows.iter().find(|row| column.is_missing(**row)) {
         return Err(Error::Missing { what: "cluster", row: *row as u64 });
     }
     let groups = RowGroups::of_column(column);
-    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut numbers: Vec<Option<u32>> = vec![None; groups.keys.len()];
     let number = |row: &usize| {
-        let next = numbers.len() as u32;
-        *numbers.entry(groups.numbers[*row]).or_insert(next)
+        let group = groups.numbers[*row] as usize;
+        *numbers[group].get_or_insert_with(|| {
+            let next = known.len() as u32;
+            *known.entry(groups.keys[group].clone()).or_insert(next)
+        })
     };
     Ok(rows.iter().map(number).collect())
 }

@@ -176,6 +176,7 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     );
     run("check", &[&["check", "bad.csv", "--invalid", "count", "--max", "ece=0.9"], &quick[..]].concat());
     run("compare", &[&["compare", "breast_cancer.csv", "--prob", "mlp", "--prob", "naive_bayes"], &quick[..]].concat());
+    run("drift", &[&["drift", "answers.csv", "answers.csv", "--by", "g", "--cluster", "who"], &quick[..]].concat());
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "mlp", "--compat", "relplot"]);
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "naive_bayes"]);
     run("report", &[&["report", "breast_cancer.csv", "--prob", "mlp", "-o", "page.html"], &quick[..]].concat());

@@ -9,6 +9,7 @@ mod column_names;
 mod compare;
 mod compressed;
 mod documented;
+mod drift;
 mod files;
 mod folders;
 mod groups;

@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::support::{Desk, succeed};
 
 /// Verbs that read predictions or make random numbers, and so have options that Python has, too.
-const VERBS: [&str; 8] = ["measure", "assess", "compare", "check", "sweep", "report", "sketch", "study"];
+const VERBS: [&str; 9] = ["measure", "assess", "compare", "drift", "check", "sweep", "report", "sketch", "study"];
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 25] = [
+const ONLY_OF_THE_COMMAND: [&str; 26] = [
     "all",
     "color",
     "decimal",
@@ -34,6 +34,7 @@ const ONLY_OF_THE_COMMAND: [&str; 25] = [
     "pred",
     "quick",
     "scale",
+    "split",
     "strict",
     "svg",
     "tests",

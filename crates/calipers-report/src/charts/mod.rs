@@ -2,6 +2,7 @@
 
 mod cumulative;
 mod distribution;
+mod drift;
 mod recalibration;
 mod reliability;
 mod small;
@@ -9,6 +10,7 @@ mod sweep;
 
 pub(crate) use cumulative::cumulative;
 pub(crate) use distribution::{distribution, is_rare, shares};
+pub(crate) use drift::drift;
 pub(crate) use recalibration::{before_and_after, is_visible, map};
 pub(crate) use reliability::{Axes, binned, by_rows, corp, drawn, is_seen, overlay, seen, smoothed};
 pub(crate) use small::small;

@@ -133,7 +133,7 @@ impl Axes {
     }
 }
 
-fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
+pub(super) fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
     let (from, to) = axes.ends();
     let x = axes.axis("probability");
     let x = Axis { label: format!("{}{}", x.label, axes.beyond(fine)), ..x };

@@ -1,6 +1,7 @@
 //! Predictions -> values: the core computes every number of a report, and this module keeps them as
 //! plain data.
 
+mod drift;
 mod finding;
 mod measures;
 mod options;
@@ -16,6 +17,7 @@ use calipers::{
 };
 
 use crate::setters::setters;
+pub use drift::{Changed, Drifted};
 pub use finding::Finding;
 pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
@@ -46,6 +48,7 @@ const MANY: usize = 20_000;
 pub struct Report<'a> {
     options: Options,
     models: Vec<Model<'a>>,
+    against: Vec<Model<'a>>,
     title: Option<String>,
     unpaired: Option<String>,
     command: Option<String>,
@@ -107,6 +110,8 @@ pub struct Values {
     pub models: Vec<ModelValues>,
     /// The comparison of several models, or why there is none.
     pub compared: Option<Compared>,
+    /// What has changed against an earlier sample of each model; empty if there are none.
+    pub drifts: Vec<Drifted>,
     /// The curves of several models in one diagram.
     pub overlay: Option<Overlay>,
     /// The options of the report.
@@ -172,12 +177,16 @@ pub struct ModelValues {
 impl<'a> Report<'a> {
     /// A report without models.
     pub fn new(options: Options) -> Self {
-        Report { options, models: Vec::new(), title: None, unpaired: None, command: None, notes: Vec::new() }
+        Report { options, models: Vec::new(), against: Vec::new(), title: None, unpaired: None, command: None, notes: Vec::new() }
     }
 
     setters! {
         /// Adds a model.
         model(model: Model<'a>) |report| report.models.push(model);
+
+        /// Adds an earlier sample: the first is that of the first model, and so on. It shares no
+        /// rows with its model.
+        against(before: Model<'a>) |report| report.against.push(before);
 
         /// The title of the page. The default is the names of the models.
         title(title: impl Into<String>) |report| report.title = Some(title.into());
@@ -211,10 +220,26 @@ impl<'a> Report<'a> {
         }
         finding::adjust(&mut models, self.options.level);
         let overlay = self.overlay(&views, &models)?;
+        let drifts = self.drifts(&views)?;
         let names = || self.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ");
         let title = self.title.clone().unwrap_or_else(names);
         let Report { options, command, notes, .. } = self;
-        Ok(Values { title, models, compared, overlay, options, command, notes })
+        Ok(Values { title, models, compared, drifts, overlay, options, command, notes })
+    }
+
+    /// Each model against the sample of earlier that it has.
+    fn drifts(&self, views: &[Option<BinaryView<'_>>]) -> Result<Vec<Drifted>, Error> {
+        let (n, n_models) = (self.against.len(), self.models.len());
+        if n > 0 && n != n_models {
+            let (rule, value) = ("one sample for each model".to_owned(), format!("{n} for {n_models} models"));
+            return Err(Error::InvalidSetting { name: "against", rule, value });
+        }
+        let pairs = self.against.iter().zip(&self.models).zip(views);
+        let drifted = |((before, after), view): ((&Model<'_>, &Model<'_>), &Option<BinaryView<'_>>)| {
+            let earlier = before.source.view()?;
+            Drifted::new([before, after], [earlier.as_ref(), view.as_ref()], &self.options)
+        };
+        pairs.map(drifted).collect()
     }
 
     /// The curves of several models in one diagram.

@@ -6,7 +6,7 @@ use calipers::{Assessment, Error, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::figure::Shown;
-use crate::gather::{Compared, Measured, ModelValues, Outcome, Part, Parts, Recalibration, Values};
+use crate::gather::{Compared, Drifted, Measured, ModelValues, Outcome, Part, Parts, Recalibration, Values};
 
 /// JSON that is safe inside a script element: no text in it can end the element or begin a comment.
 pub(super) fn json(values: &Values, shown: &Shown) -> String {
@@ -16,6 +16,7 @@ pub(super) fn json(values: &Values, shown: &Shown) -> String {
         "title": values.title,
         "models": values.models.iter().map(model).collect::<Vec<Value>>(),
         "pairs": pairs(values),
+        "drift": values.drifts.iter().map(drift).collect::<Vec<Value>>(),
         "charts": charts,
     });
     harmless(&value.to_string())
@@ -150,6 +151,29 @@ fn parts(parts: &Parts) -> Value {
         value
     };
     json!({ "by": parts.by, "parts": parts.parts.iter().map(part).collect::<Vec<Value>>() })
+}
+
+fn drift(drifted: &Drifted) -> Value {
+    let names = json!({ "before": drifted.names[0], "after": drifted.names[1] });
+    let change = match &drifted.outcome {
+        Ok(changed) => &changed.change,
+        Err(error) => return json!({ "names": names, "error": error.to_string() }),
+    };
+    json!({
+        "names": names,
+        "sentence": change.sentence(),
+        "significant": change.is_significant(),
+        "p_value_of_curve": change.curve.p_value,
+        "log_odds": change.curve.log_odds,
+        "log_odds_interval": [change.curve.interval.lower, change.curve.interval.upper],
+        "difference": change.difference,
+        "interval": [change.interval.lower, change.interval.upper],
+        "p_value": change.p_value,
+        "from_outcomes": change.origin.map(|origin| origin.outcomes),
+        "from_predictions": change.origin.map(|origin| origin.predictions),
+        "before": assessed(&change.before),
+        "after": assessed(&change.after),
+    })
 }
 
 fn pairs(values: &Values) -> Value {

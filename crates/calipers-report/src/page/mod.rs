@@ -4,6 +4,7 @@
 mod answer;
 mod comparison;
 mod data;
+mod drift;
 mod figure;
 mod measures;
 mod model;
@@ -33,9 +34,11 @@ impl Values {
     pub fn to_html(&self) -> String {
         let mut shown = Shown::default();
         let diagram = self.diagram(&mut shown);
+        let drift = drift::section(self, &mut shown);
         let sections = [
             navigation::bar(self),
             answer::header(self, &diagram),
+            drift,
             comparison::section(self),
             measures::section(self),
             model::section(self, &mut shown),
@@ -92,6 +95,11 @@ impl Values {
         let overlay = self.overlay.as_ref().and_then(|overlay| reliability::overlay(self, overlay).chart().cloned());
         let mut charts: Vec<_> =
             overlay.into_iter().map(|chart| ("reliability_overlay.svg".to_owned(), chart)).collect();
+        for (place, (drifted, model)) in self.drifts.iter().zip(&self.models).enumerate() {
+            let Ok(changed) = &drifted.outcome else { continue };
+            let chart = drift::panel(self, drifted, changed, model).chart().cloned();
+            charts.extend(chart.map(|chart| (file_name("drift", place, &model.name), chart)));
+        }
         for panels in sections {
             for (place, model) in self.models.iter().enumerate() {
                 for panel in panels(self, model) {

@@ -9,6 +9,7 @@ pub(super) fn bar(values: &Values) -> Markup {
     let has = |parts: bool, id: &'static str, title: &'static str| parts.then_some((id, title));
     let sections = [
         Some(("answer", "Answer")),
+        has(!values.drifts.is_empty(), "drift", "Has it changed"),
         has(values.compared.is_some(), "pairs", "Which is better"),
         Some(("measures", "Measures")),
         Some(("charts", if several { "Charts of each model" } else { "Charts" })),

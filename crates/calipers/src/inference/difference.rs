@@ -20,6 +20,17 @@ pub(super) struct Difference {
     method: IntervalMethod,
 }
 
+/// Covariances of estimates of two samples; 0 where the samples are independent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Covariances {
+    /// Of both upper estimates.
+    pub(super) of_upper: f64,
+    /// Of the lower estimate of the first and the upper one of the second.
+    pub(super) of_least: f64,
+    /// Of the upper estimate of the first and the lower one of the second.
+    pub(super) of_most: f64,
+}
+
 impl Difference {
     /// From the brackets of both models: the possible biases are as alike as the noise of the upper
     /// estimates.
@@ -53,14 +64,15 @@ impl Difference {
         }
     }
 
-    /// Of two samples that have no rows in common: their noise is independent, and what is left of
-    /// their biases is taken to be, too.
-    pub(super) fn of_independent(a: &Bracket, b: &Bracket) -> Self {
+    /// Of two samples that have no rows in common: what is left of their biases is taken to be
+    /// independent, and so is their noise but for what their clusters share.
+    pub(super) fn of_samples(a: &Bracket, b: &Bracket, shared: &Covariances) -> Self {
         let [half_a, half_b] = [a, b].map(|bracket| 0.5 * (bracket.upper - bracket.lower));
         let middle = 0.5 * (a.upper + a.lower) - 0.5 * (b.upper + b.lower);
-        let of_upper = a.upper_deviation.hypot(b.upper_deviation);
-        let least = (a.lower - b.upper, a.lower_deviation.hypot(b.upper_deviation));
-        let most = (a.upper - b.lower, a.upper_deviation.hypot(b.lower_deviation));
+        let both = |a: f64, b: f64, covariance: f64| (a * a + b * b - 2.0 * covariance).max(0.0).sqrt();
+        let of_upper = both(a.upper_deviation, b.upper_deviation, shared.of_upper);
+        let least = (a.lower - b.upper, both(a.lower_deviation, b.upper_deviation, shared.of_least));
+        let most = (a.upper - b.lower, both(a.upper_deviation, b.lower_deviation, shared.of_most));
         Self::between(a.debiased - b.debiased, middle, half_a.hypot(half_b), of_upper, [least, most])
     }
 

@@ -50,7 +50,7 @@ pub use clusters::{Clusters, CorrelatedOutcomes};
 pub use compare::{Compare, Comparison, Pair};
 pub use debias::Debias;
 pub use direction::{Direction, Region, most_of_all};
-pub use drift::{Change, CurveChange, Drift, Origin};
+pub use drift::{Change, CommonCurve, CurveChange, Drift, Origin};
 pub use floor::NoiseFloor;
 pub use interval::{Interval, IntervalMethod};
 pub(crate) use mean_loss::MeanLoss;

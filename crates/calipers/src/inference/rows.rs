@@ -77,6 +77,14 @@ impl<'a> RowResampler<'a> {
         sums.into_iter().map(|weight| weight / total).collect()
     }
 
+    /// The measure of these rows, each as often as it is named; NaN where it has none.
+    pub(super) fn measure_rows(&self, rows: &[usize]) -> f64 {
+        let weights: Vec<f64> = rows.iter().map(|&row| self.rows.weights[row]).collect();
+        let scores = rows.iter().map(|&row| self.rows.scores[row]).collect();
+        let outcomes = rows.iter().map(|&row| self.rows.outcomes[row]).collect();
+        self.measure(scores, outcomes, &weights)
+    }
+
     fn measure(&self, scores: Vec<f64>, outcomes: Vec<bool>, weights: &[f64]) -> f64 {
         let weights = self.view.is_weighted().then_some(weights);
         let estimate = (self.estimate)(&self.view.with_rows(scores, outcomes, weights));
@@ -115,10 +123,7 @@ impl Resampler for RowResampler<'_> {
             None => drawn(self.rows.scores.len(), draw),
             Some((clusters, _)) => clusters.drawn_rows(draw),
         };
-        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
-        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
-        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
-        self.measure(scores, outcomes, &weights)
+        self.measure_rows(&drawn)
     }
 
     fn bracket(&self) -> Option<Bracket> {

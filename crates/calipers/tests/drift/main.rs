@@ -1,9 +1,11 @@
 //! Two samples that share no rows: the size and power of the test of outcomes at equal predictions,
 //! coverage of the interval, sketches against rows, and inputs that are hard.
 
+mod clusters;
+
 use calipers::population::{Family, Logits, Truth};
 use calipers::simulate::LsEceTable;
-use calipers::{BinnedEce, Change, Drift, Input, LsEce, Measure, Sketch};
+use calipers::{BinnedEce, Change, Drift, Input, LsEce, Measure, Sample, Sketch};
 use rayon::prelude::*;
 
 /// Draws of each kind: enough for a test at 5 %.
@@ -221,7 +223,10 @@ fn hard_inputs_have_an_answer_or_an_error() {
     let rows = Input::probabilities(&constant.p, &constant.y).check().unwrap();
     let view = rows.binary().unwrap();
     let clusters: Vec<u32> = (0..40).map(|row| row / 2).collect();
-    let clustered = calipers::Sample::from(&view).clusters(&clusters);
+    let clustered = Sample::from(&view).clusters(&clusters);
     let error = Drift::new(&LsEce::new()).run(clustered, &view).unwrap_err();
-    assert!(error.to_string().contains("clusters"), "{error}");
+    assert!(error.to_string().starts_with("clusters must be those of both samples or of none"), "{error}");
+    let sketch = sketch(&constant);
+    let error = Drift::new(&LsEce::new()).run(clustered, Sample::from(&sketch).clusters(&clusters)).unwrap_err();
+    assert!(error.to_string().starts_with("clusters must be left out for a sketch"), "{error}");
 }

@@ -62,10 +62,10 @@ fn sentences(results: Results, names: &[String]) -> String {
 /// The worst group by the first measure, in a sentence.
 fn worst(all: &Measured<Answers>) -> String {
     let Some(Some(WorstGroup { key, found })) = all.found.worst.first() else { return String::new() };
-    let by = all.group.as_ref().map_or("", |group| group.by.as_str());
+    let by = all.group.as_ref().map_or_else(String::new, |group| group.by.to_string());
     let Some(assessment) = all.found.values.first().and_then(Answer::assessment) else { return String::new() };
     let title = assessment.deciding().estimate.title();
-    found.sentence(&crate::printable(legend::key(key)), by, title, assessment.interval.level) + "\n"
+    found.sentence(&crate::printable(legend::key(key)), &by, title, assessment.interval.level) + "\n"
 }
 
 /// Which of many groups are off, in a sentence and one by one; `None` for few groups, and for a

@@ -3,6 +3,7 @@
 mod origin;
 mod pairing;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -15,6 +16,7 @@ use crate::args::significance::{AdjustArgs, ResampleArgs};
 use crate::args::{self, InputArgs, OptionArgs, OutputArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
+use crate::dataset::groups::Numbers;
 use crate::dataset::model::Measured;
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader};
@@ -41,6 +43,10 @@ pub(crate) struct ReportArgs {
     adjust: AdjustArgs,
     #[command(flatten)]
     options: OptionArgs,
+    /// File of an earlier sample of the same models, of rows or sketches: the page shows what has
+    /// changed since, as `calipers drift` finds it
+    #[arg(long, value_name = "BEFORE", help_heading = "Input")]
+    against: Option<PathBuf>,
     /// File to write, usually named .html
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
@@ -53,6 +59,9 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     outcome: OutputArgs,
 }
+
+/// What the sample of `--against` is called.
+const EARLIER: &str = "before";
 
 /// Nobody reads a page with more.
 const MOST_MODELS: usize = 40;
@@ -72,12 +81,15 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     args.resample.check()?;
     args.outcome.start_threads()?;
     let (output, inputs) = (&args.output, args.input.open_files()?);
-    if inputs.iter().all(InputFile::is_sketch)
+    let against = args.against.as_ref().map(|file| files::expand(std::slice::from_ref(file), args.input.format));
+    let against = against.transpose()?;
+    let all_inputs: Vec<InputFile> = inputs.iter().chain(against.iter().flatten()).cloned().collect();
+    if all_inputs.iter().all(InputFile::is_sketch)
         && let Some(option) = args::first_given::<InputArgs>(matches)
     {
         bail!("{option} is for rows, which sketches do not have");
     }
-    files::reject_overwriting(output, &inputs)?;
+    files::reject_overwriting(output, &all_inputs)?;
     let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;
     // Only where a sketch answers as well as the rows do.
@@ -88,18 +100,30 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     for file in &inputs {
         datasets.push(reader.open(file).with_context(|| file.shown())?);
     }
+    let earlier = earlier(&reader, against.as_deref(), &datasets)?;
     let n_models = datasets.iter().map(|dataset| dataset.models.len()).sum::<usize>();
     if n_models > MOST_MODELS {
         bail!("a report has at most {MOST_MODELS} models, got {n_models}");
     }
+    // A cluster has one number in all files.
+    let mut clusters = Numbers::new();
+    let mut check = |dataset| check(dataset, &mut clusters);
     let checked = datasets.iter().map(|dataset| check(dataset).with_context(|| dataset.file.shown()));
     let checked = checked.collect::<Result<Vec<_>>>()?;
+    let earlier_checked = earlier.as_ref().map(|dataset| check(dataset).with_context(|| dataset.file.shown()));
+    let earlier_checked = earlier_checked.transpose()?.unwrap_or_default();
     let waiting = progress::waiting();
     progress::begin(&waiting, "values");
     let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
     let inputs_read: Vec<(String, InputReport)> =
         legend::names(&models).into_iter().zip(reports(&datasets, &checked)).collect();
-    let values = report(args, options, &datasets, &checked)?.gather()?;
+    let mut report = report(args, options, &datasets, &checked)?;
+    if let Some(dataset) = &earlier {
+        for (place, measured) in dataset.models.iter().enumerate() {
+            report = report.against(model(dataset, place, measured, earlier_checked.get(place), EARLIER.to_owned())?);
+        }
+    }
+    let values = report.gather()?;
     progress::begin(&waiting, "page");
     let (html, charts) = (values.to_html(), values.charts());
     drop(waiting);
@@ -153,11 +177,13 @@ struct Checked<'a> {
 }
 
 /// The rows of each model; none of sketches.
-fn check(dataset: &Dataset) -> Result<Vec<Checked<'_>>> {
+fn check<'a>(dataset: &'a Dataset, numbers: &mut Numbers) -> Result<Vec<Checked<'a>>> {
     let Content::Rows(batch) = &dataset.content else { return Ok(Vec::new()) };
+    let numbers = RefCell::new(numbers);
     dataset.each_model(|place, _| {
         let predictions = batch.predictions(place)?;
-        Ok([Checked { clusters: batch.cluster_numbers(&predictions)?, predictions }])
+        let clusters = batch.cluster_numbers_among(&predictions, &mut numbers.borrow_mut())?;
+        Ok([Checked { clusters, predictions }])
     })
 }
 
@@ -180,27 +206,53 @@ fn report<'a>(
     for (dataset, checked) in datasets.iter().zip(checked) {
         for (place, measured) in dataset.models.iter().enumerate() {
             let name = names.next().unwrap_or_default();
-            let (source, groups) = match (&dataset.content, checked.get(place)) {
-                (Content::Sketches(all), _) => (Source::Sketch(all[place].all()?), of_sketches(&all[place])),
-                (Content::Rows(batch), Some(Checked { predictions, clusters })) => {
-                    let (multiclass, ties) = (batch.multiclass(), batch.ties());
-                    let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
-                    (rows, of_rows(measured, batch, predictions))
-                }
-                // proof: every model of rows was checked
-                (Content::Rows(_), None) => bail!("no rows of {name}"),
-            };
-            let mut model = Model::new(name, source).origin(origin::of(measured));
-            if let Some(columns) = measured.columns.as_ref().filter(|columns| !columns.classes.is_empty()) {
-                model = model.class_names(columns.classes.clone());
-            }
-            report = report.model(match groups {
-                Some(groups) => model.groups(groups),
-                None => model,
-            });
+            report = report.model(model(dataset, place, measured, checked.get(place), name)?);
         }
     }
     Ok(report)
+}
+
+/// A model of a file; `checked` are its rows.
+fn model<'a>(
+    dataset: &'a Dataset,
+    place: usize,
+    measured: &Measured<()>,
+    checked: Option<&'a Checked<'a>>,
+    name: String,
+) -> Result<Model<'a>> {
+    let (source, groups) = match (&dataset.content, checked) {
+        (Content::Sketches(all), _) => (Source::Sketch(all[place].all()?), of_sketches(&all[place])),
+        (Content::Rows(batch), Some(Checked { predictions, clusters })) => {
+            let (multiclass, ties) = (batch.multiclass(), batch.ties());
+            let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
+            (rows, of_rows(measured, batch, predictions))
+        }
+        // proof: every model of rows was checked
+        (Content::Rows(_), None) => bail!("no rows of {name}"),
+    };
+    let mut model = Model::new(name, source).origin(origin::of(measured));
+    if let Some(columns) = measured.columns.as_ref().filter(|columns| !columns.classes.is_empty()) {
+        model = model.class_names(columns.classes.clone());
+    }
+    Ok(match groups {
+        Some(groups) => model.groups(groups),
+        None => model,
+    })
+}
+
+/// The file of an earlier sample, with as many models as all others together.
+fn earlier(reader: &Reader<'_>, files: Option<&[InputFile]>, datasets: &[Dataset]) -> Result<Option<Dataset>> {
+    let file = match files {
+        None => return Ok(None),
+        Some([file]) => file,
+        Some(several) => bail!("--against takes one file, got {}", several.len()),
+    };
+    let dataset = reader.open(file).with_context(|| file.shown())?;
+    let (n, n_models) = (dataset.models.len(), datasets.iter().map(|dataset| dataset.models.len()).sum::<usize>());
+    if n != n_models {
+        bail!("{}: --against needs the models of the report, got {n} and {n_models}", file.shown());
+    }
+    Ok(Some(dataset))
 }
 
 fn of_sketches(sketches: &Sketches) -> Option<Groups<'_>> {

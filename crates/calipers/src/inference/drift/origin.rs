@@ -53,7 +53,7 @@ fn reweighted(measure: &dyn Measure, sample: &Sample<'_>, factor: impl Fn(f64) -
     let (mut p, mut y, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     let (mut sum, mut squares, mut total) = (0.0, 0.0, 0.0);
     for group in &groups {
-        let factor = factor(logit(group));
+        let factor = factor(logit(group.p));
         total += group.weight();
         sum += factor * group.weight();
         squares += factor * factor * group.weight();

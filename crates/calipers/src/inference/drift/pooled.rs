@@ -1,7 +1,7 @@
 //! Two samples side by side in the order of their scores, and logistic fits to them.
 
 use crate::Error;
-use crate::data::Sample;
+use crate::data::{BinaryView, Rows, Sample};
 use crate::link::{Link, Logistic};
 use crate::measures::Group;
 use crate::numerics::cholesky::{Cholesky, Symmetric};
@@ -34,7 +34,9 @@ pub(super) struct Place {
     pub(super) weight: f64,
     /// The weight with outcome 1.
     pub(super) positive: f64,
-    /// How many rows of equal weight have as much noise.
+    /// Σ w² over the rows: what their noise is, times r (1 - r).
+    pub(super) squares: f64,
+    /// About as many rows of equal weight have as much noise.
     pub(super) trials: u64,
 }
 
@@ -49,8 +51,16 @@ impl Pooled {
     pub(super) fn new(samples: [&Sample<'_>; 2], effective_rows: [f64; 2]) -> Result<Self, Error> {
         let mut places = Vec::new();
         for (number, sample) in samples.into_iter().enumerate() {
-            let rows = effective_rows[number];
-            places.extend(sample.groups(&Logistic)?.iter().map(|group| Place::new(group, number == 1, rows)));
+            let (effective_rows, is_after) = (effective_rows[number], number == 1);
+            match sample.view().filter(|view| view.is_weighted()) {
+                Some(view) => places.extend(of_weighted(view, is_after, effective_rows)),
+                None => {
+                    let groups = sample.groups(&Logistic)?;
+                    let n = groups.iter().map(|group| group.n).sum::<u64>() as f64;
+                    let share = (effective_rows / n).min(1.0);
+                    places.extend(groups.iter().map(|group| Place::new(group, is_after, effective_rows, share)));
+                }
+            }
         }
         places.sort_by(|a, b| a.h.total_cmp(&b.h).then(a.is_after.cmp(&b.is_after)));
         let places = if places.len() > 2 * MOST_PLACES { merged(&places) } else { places };
@@ -70,6 +80,18 @@ impl Pooled {
             self.curves.at(place.h, into);
             into[n] = f64::from(u8::from(place.is_after));
         })
+    }
+
+    /// The features of a row: those of `features`, or with the sample as the last of them.
+    pub(super) fn features_of(&self, row: &Row, features: &Features) -> Vec<f64> {
+        let mut at = vec![0.0; features.n];
+        let n = self.curves.n_features();
+        self.curves.at(row.h, &mut at[..n]);
+        if let Some(sample) = at.get_mut(n) {
+            *sample = f64::from(u8::from(row.is_after));
+        }
+        at.iter_mut().zip(&features.scales).for_each(|(feature, scale)| *feature *= scale);
+        at
     }
 
     /// ln(density after / density before) as a function of the score, by logistic regression of the
@@ -92,21 +114,66 @@ impl Pooled {
 }
 
 impl Place {
-    /// `effective_rows` are those of all of the sample.
-    fn new(group: &Group, is_after: bool, effective_rows: f64) -> Self {
-        Place {
-            h: logit(group),
-            is_after,
-            weight: group.weight() * effective_rows,
-            positive: group.positive * effective_rows,
-            trials: group.n.max(1),
-        }
+    /// `effective_rows` are those of all of the sample, and `share` is how much of a row each of
+    /// its rows is worth: a sketch knows the weights of its rows only in sum.
+    fn new(group: &Group, is_after: bool, effective_rows: f64, share: f64) -> Self {
+        let (weight, worth) = (group.weight() * effective_rows, (group.n as f64 * share).max(1.0));
+        let positive = group.positive * effective_rows;
+        let (squares, trials) = (weight * weight / worth, worth.round() as u64);
+        Place { h: logit(group.p), is_after, weight, positive, squares, trials }
     }
 }
 
-/// The logit of a group, clipped.
-pub(super) fn logit(group: &Group) -> f64 {
-    let p = group.p.clamp(CLIP, 1.0 - CLIP);
+/// A row of one sample.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) h: f64,
+    pub(super) is_after: bool,
+    /// As that of a [`Place`].
+    pub(super) weight: f64,
+    pub(super) outcome: bool,
+}
+
+/// All rows of a sample, in their order.
+pub(super) fn rows_of(view: &BinaryView<'_>, is_after: bool, effective_rows: f64) -> Vec<Row> {
+    let mut rows = Rows::default();
+    view.read_probabilities(0..view.len(), &Logistic, &mut rows);
+    let unit = effective_rows / rows.weights.iter().sum::<f64>();
+    let row = |((p, weight), outcome): ((&f64, &f64), &bool)| Row {
+        h: logit(*p),
+        is_after,
+        weight: weight * unit,
+        outcome: *outcome,
+    };
+    rows.scores.iter().zip(&rows.weights).zip(&rows.outcomes).map(row).collect()
+}
+
+/// The places of rows whose weights differ: those of one score are worth fewer rows than they are.
+fn of_weighted(view: &BinaryView<'_>, is_after: bool, effective_rows: f64) -> Vec<Place> {
+    let mut rows = rows_of(view, is_after, effective_rows);
+    rows.retain(|row| row.weight > 0.0);
+    // By weight and outcome, too, so that the order of rows changes no sum.
+    let place = |row: &Row| (row.h, row.weight, row.outcome);
+    rows.sort_by(|a, b| {
+        let (a, b) = (place(a), place(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+    });
+    let sums = |rows: &[Row]| {
+        let mut sums = Sums::default();
+        for Row { h, weight, outcome, .. } in rows {
+            sums.weight += weight;
+            sums.positive += if *outcome { *weight } else { 0.0 };
+            sums.weighted_logit += weight * h;
+            sums.squares += weight * weight;
+        }
+        Place { h: rows[0].h, ..sums.place(is_after)? }.into()
+    };
+    rows.chunk_by(|a, b| a.h == b.h).filter_map(sums).collect()
+}
+
+/// The logit of a probability, clipped.
+pub(super) fn logit(p: f64) -> f64 {
+    let p = p.clamp(CLIP, 1.0 - CLIP);
     Logistic.inverse(p, 1.0 - p)
 }
 
@@ -146,13 +213,13 @@ impl Sums {
         self.weight += place.weight;
         self.positive += place.positive;
         self.weighted_logit += place.weight * place.h;
-        self.squares += place.weight * place.weight / place.trials as f64;
+        self.squares += place.squares;
     }
 
     fn place(&self, is_after: bool) -> Option<Place> {
         let Sums { weight, positive, weighted_logit, squares } = *self;
         let trials = (weight * weight / squares).round().max(1.0) as u64;
-        (weight > 0.0).then_some(Place { h: weighted_logit / weight, is_after, weight, positive, trials })
+        (weight > 0.0).then_some(Place { h: weighted_logit / weight, is_after, weight, positive, squares, trials })
     }
 }
 

@@ -86,22 +86,54 @@ impl LsEce {
         at: &[f64],
         options: &BandOptions,
     ) -> Result<Band, Error> {
+        self.band_of_rates(sample.into(), None, at, options)
+    }
+
+    /// Where the curve would lie, were outcome 1 as frequent as `rate` has it for each probability:
+    /// the same as [`consistency_band`](Self::consistency_band) with these rates in place of the
+    /// predictions. Of two samples with the rates of both together it shows where their curves
+    /// would be if nothing had changed ([`Change::common`](crate::Change::common)).
+    pub fn band_around<'s>(
+        &self,
+        sample: impl Into<Sample<'s>>,
+        rate: &dyn Fn(f64) -> f64,
+        at: &[f64],
+        options: &BandOptions,
+    ) -> Result<Band, Error> {
+        self.band_of_rates(sample.into(), Some(rate), at, options)
+    }
+
+    fn band_of_rates(
+        &self,
+        sample: Sample<'_>,
+        rate: Option<&dyn Fn(f64) -> f64>,
+        at: &[f64],
+        options: &BandOptions,
+    ) -> Result<Band, Error> {
         check_places(at)?;
         options.check()?;
-        let (population, sigma) = match sample.into().binary("a band")? {
+        let (points, row_weights, sigma) = match sample.binary("a band")? {
             Binary::Rows(view) => {
                 let (points, sigma) = self.points(view)?;
-                (Population { points, row_weights: None }, sigma)
+                (points, None, sigma)
             }
             Binary::Sketch(sketch) => {
                 sketch.check_rows()?;
                 self.check_settings()?;
                 let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
                 let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
-                (Population { points: atoms.points, row_weights: Some(row_weights) }, sigma)
+                (atoms.points, Some(row_weights), sigma)
             }
         };
-        Ok(self.band_of(&population, sigma, at, options))
+        let both = |logit: &f64| match rate {
+            None => self.link.both(*logit),
+            Some(rate) => {
+                let rate = rate(self.link.response(*logit)).clamp(0.0, 1.0);
+                (rate, 1.0 - rate)
+            }
+        };
+        let rates = points.logits.iter().map(both).collect();
+        Ok(self.band_of(&Population { points, rates, row_weights }, sigma, at, options))
     }
 
     fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
@@ -134,6 +166,8 @@ impl LsEce {
 /// Rows, or points that stand for many of them.
 struct Population {
     points: Points,
+    /// The probability of outcome 1 at each point, and that of 0.
+    rates: Vec<(f64, f64)>,
     /// The weight of a single row at each point; `None` where a point is a row.
     row_weights: Option<Vec<f64>>,
 }
@@ -172,7 +206,7 @@ impl Law {
             // Of all rows at the point together, and of one of them.
             let influence = points.share(index) * density;
             let of_row = population.row_weight(index) / points.total_weight * density;
-            let (p, q) = kernel.link.both(points.logits[index]);
+            let (p, q) = population.rates[index];
             let square = influence * of_row * p * q;
             mean.add(influence * p);
             variance.add(square);
@@ -226,7 +260,7 @@ fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
     let points = &population.points;
     let with_weight = (0..points.len()).filter(|index| points.weight(*index) > 0.0);
     let rows = with_weight.map(|index| {
-        let (logit, (p, q)) = (points.logits[index], kernel.link.both(points.logits[index]));
+        let (logit, (p, q)) = (points.logits[index], population.rates[index]);
         Trials { logit, p, q, weight: population.row_weight(index), n: population.n_rows(index) }
     });
     if points.len() <= MOST_EXACT {
