@@ -29,7 +29,7 @@ pub use data::{
 };
 pub use inference::{
     Against, Assess, Assessment, Change, Compare, Comparison, CurveChange, Debias, Drift, Interval, IntervalMethod,
-    NoiseFloor, Pair,
+    Look, Monitor, NoiseFloor, Onset, Pair,
 };
 pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};
 pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};

@@ -8,6 +8,7 @@ pub use curve::CurveChange;
 pub use origin::Origin;
 
 use pooled::Pooled;
+pub(super) use pooled::{Features, Place};
 
 use super::difference::Difference;
 use super::{Assess, Assessment, Interval, sentence};
