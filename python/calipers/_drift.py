@@ -195,7 +195,7 @@ def drift(
     return Change._of(found)
 
 
-def _side(given: DriftSample) -> _core.Sketch | tuple[Columns, dict[str, object]]:
+def _side(given: DriftSample, rule: str = "drift() must get") -> _core.Sketch | tuple[Columns, dict[str, object]]:
     """A sample as the core takes it."""
     if isinstance(given, Sketch):
         return given._held
@@ -203,6 +203,6 @@ def _side(given: DriftSample) -> _core.Sketch | tuple[Columns, dict[str, object]
         given = Predictions(*given)
     if not isinstance(given, Predictions):
         raise TypeError(
-            f"drift() must get Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
+            f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
         )
     return given._rows.columns, given._rows.options

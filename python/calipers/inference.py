@@ -20,6 +20,7 @@ from calipers._calibration_tests import (
 )
 from calipers._compare import ComparedBy, Comparison, Pair, compare
 from calipers._drift import Change, CurveChange, Origin, drift
+from calipers._monitor import Look, Monitor, Onset, WindowValue, monitor
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
@@ -34,13 +35,17 @@ __all__ = [
     "CoxTest",
     "CurveChange",
     "Interval",
+    "Look",
+    "Monitor",
     "NoiseFloor",
+    "Onset",
     "Origin",
     "Pair",
     "Part",
     "Parts",
     "PerClass",
     "SweepResult",
+    "WindowValue",
     "assess",
     "calibration_tests",
     "compare",
@@ -49,6 +54,7 @@ __all__ = [
     "ecce_mad_test",
     "ecce_r_test",
     "hosmer_lemeshow_test",
+    "monitor",
     "spiegelhalter_test",
     "sweep",
     "tcal_test",

@@ -20,13 +20,13 @@ pub(crate) enum Side<'py> {
 }
 
 /// The same, for the core.
-enum Given<'a> {
+pub(crate) enum Given<'a> {
     Sketch(calipers::Sketch),
     Rows(Input<'a>, Question),
 }
 
 impl<'py> Side<'py> {
-    fn given(&self, py: Python<'py>) -> Result<Given<'_>, Failure> {
+    pub(crate) fn given(&self, py: Python<'py>) -> Result<Given<'_>, Failure> {
         Ok(match self {
             Side::Sketch(sketch) => Given::Sketch(sketch.finished(py)?),
             Side::Rows(columns, options) => Given::Rows(columns.input(options)?, Question::read(options)?),
@@ -46,7 +46,11 @@ impl<'py> Side<'py> {
 }
 
 impl Given<'_> {
-    fn with<T>(self, measure: &dyn Measure, run: impl FnOnce(Sample<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn with<T>(
+        self,
+        measure: &dyn Measure,
+        run: impl FnOnce(Sample<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         match self {
             Given::Sketch(sketch) => run(Sample::from(&sketch)),
             Given::Rows(input, Question { multiclass, ties }) => {

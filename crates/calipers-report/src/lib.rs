@@ -20,3 +20,4 @@ pub use gather::{
     Outcome, Overlay, Part, Parts, Recalibrated, Recalibration, Reliability, Report, Smoothed, Source, Spread,
     SweepValues, Values,
 };
+pub use page::monitor_page;

@@ -19,6 +19,7 @@ use crate::commands::compare::CompareArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::measure::MeasureArgs;
+use crate::commands::monitor::MonitorArgs;
 use crate::commands::recalibrate::RecalibrateArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::shell::{CompletionsArgs, ManArgs};
@@ -55,6 +56,7 @@ pub(crate) enum Verb {
     Assess(AssessArgs),
     Compare(CompareArgs),
     Check(CheckArgs),
+    Monitor(MonitorArgs),
     Sweep(SweepArgs),
     Report(ReportArgs),
     Recalibrate(RecalibrateArgs),

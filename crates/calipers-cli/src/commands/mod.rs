@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod measure;
+pub(crate) mod monitor;
 pub(crate) mod recalibrate;
 pub(crate) mod report;
 pub(crate) mod shell;

@@ -2,6 +2,7 @@
 
 mod cumulative;
 mod distribution;
+pub(crate) mod monitor;
 mod recalibration;
 mod reliability;
 mod small;

@@ -4,7 +4,9 @@ use calipers::{Input, Monitor, Predictions, Sketch};
 
 /// Numbers in (0, 1) that look random, the same everywhere.
 pub(crate) fn sequence(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // Neighbouring seeds must not give the same numbers one place further on.
+    let mut state = (seed ^ 0x5851_f42d_4c95_7f2d).wrapping_mul(0xd134_2543_de82_ef95);
+    state = (state ^ (state >> 32)).wrapping_mul(0xda94_2042_e4dd_58b5);
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

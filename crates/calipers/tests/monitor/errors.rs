@@ -24,7 +24,10 @@ fn weights_classes_clusters_and_options_out_of_range_are_errors() {
     assert!(found.to_string().starts_with("clusters must be left out of a monitor"));
     assert_eq!(monitor, Monitor::new());
 
-    assert_eq!(Monitor::new().alpha(f64::NAN).check().unwrap_err().to_string(), "alpha must be in [1e-12, 0.5], got NaN");
+    assert_eq!(
+        Monitor::new().alpha(f64::NAN).check().unwrap_err().to_string(),
+        "alpha must be in [1e-12, 0.5], got NaN"
+    );
     assert_eq!(
         Monitor::new().margin(-0.1).update("w", &view).unwrap_err().to_string(),
         "margin must be in [0, 5] log-odds, got -0.1"

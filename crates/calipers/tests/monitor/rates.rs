@@ -5,7 +5,14 @@ use rayon::prelude::*;
 
 use crate::data::Rows;
 
-fn stream(monitor: &Monitor, n_windows: u64, n: usize, mean: f64, truth: impl Fn(u64, f64) -> f64, seed: u64) -> Monitor {
+fn stream(
+    monitor: &Monitor,
+    n_windows: u64,
+    n: usize,
+    mean: f64,
+    truth: impl Fn(u64, f64) -> f64,
+    seed: u64,
+) -> Monitor {
     let mut monitor = monitor.clone();
     for window in 0..n_windows {
         let rows = Rows::new(n, mean, 2.5, |h| truth(window, h), seed * 1009 + window);

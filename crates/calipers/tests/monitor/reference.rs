@@ -26,8 +26,9 @@ fn stream(truth: fn(f64) -> f64, change: f64, n_reference: usize, seed: u64) -> 
 #[test]
 fn a_model_that_stays_as_it_was_raises_no_alarm_and_one_that_changes_does() {
     for truth in [miscalibrated as fn(f64) -> f64, curved] {
-        let alarms =
-            |change: f64| (0..60).into_par_iter().filter(|seed| stream(truth, change, 4000, *seed).alarm().is_some()).count();
+        let alarms = |change: f64| {
+            (0..60).into_par_iter().filter(|seed| stream(truth, change, 4000, *seed).alarm().is_some()).count()
+        };
         let (same, other) = (alarms(0.0), alarms(0.8));
         assert!(same <= 5 && other >= 57, "{same} {other}");
     }
@@ -57,7 +58,8 @@ fn few_different_scores_are_enough() {
             let mut uniform = crate::data::sequence(seed + 77);
             for row in 0..n {
                 let h = (row % scores) as f64 * 0.5 - 1.0;
-                (rows.p[row], rows.y[row]) = (crate::data::logistic(h), uniform() < crate::data::logistic(h + 0.4 + shift));
+                (rows.p[row], rows.y[row]) =
+                    (crate::data::logistic(h), uniform() < crate::data::logistic(h + 0.4 + shift));
             }
             rows
         };

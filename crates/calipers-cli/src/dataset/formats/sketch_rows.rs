@@ -79,6 +79,13 @@ pub(crate) fn read(path: &Path) -> Result<Sketches> {
     rows.sketches()
 }
 
+/// The sketches of a file by their keys, and the names of the keys.
+pub(crate) fn read_keyed(path: &Path) -> Result<(Vec<String>, BTreeMap<Vec<Option<String>>, Sketch>)> {
+    let mut rows = Rows::default();
+    guarded(FORMAT, || rows.add(path))?;
+    Ok((rows.by.unwrap_or_default(), rows.groups))
+}
+
 /// What files of sketches have told so far.
 #[derive(Default)]
 struct Rows {
@@ -142,7 +149,7 @@ impl Rows {
 
 /// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the
 /// same text; null is the empty text, as in files of groups.
-fn joined(keys: Vec<Option<String>>) -> String {
+pub(crate) fn joined(keys: Vec<Option<String>>) -> String {
     let quoted = |key: String| match key.contains([',', '"']) {
         true => format!("\"{}\"", key.replace('"', "\"\"")),
         false => key,

@@ -24,6 +24,9 @@ const FURTHEST: f64 = 3.0;
 /// Scores of a smaller standard deviation in log-odds count as of this one.
 const LEAST_DEVIATION: f64 = 0.05;
 
+/// With fewer places one thread is done before others are awake.
+const FEW_PLACES: usize = 256;
+
 /// Mean and standard deviation of scores in log-odds, each row with its variance as weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Units {
@@ -89,12 +92,16 @@ pub(super) fn log_ratios(window: &Window, ranges: &[Range], units: Option<&Units
         window.places.iter().map(|place| units.map_or(0.0, |units| units.standard(place.h))).collect();
     // Those of the null hypothesis, once for all directions.
     let bases: Vec<[f64; 2]> = ranges.iter().map(|range| [softplus(range.lower), softplus(range.upper)]).collect();
-    parallel::map(N_DIRECTIONS, |number| {
+    let of_direction = |number: usize| {
         let Direction { shift, slope } = direction(number);
         let terms = window.places.iter().zip(ranges).zip(&standard).zip(&bases);
         let terms = terms.map(|(((place, range), z), base)| log_ratio(place, range, shift + slope * z, base));
         terms.collect::<Sum>().value() - rounding
-    })
+    };
+    match window.places.len() < FEW_PLACES {
+        true => (0..N_DIRECTIONS).map(of_direction).collect(),
+        false => parallel::map(N_DIRECTIONS, of_direction),
+    }
 }
 
 /// ln of the product over the rows of a place: n_1 d - n (softplus(b + d) - softplus(b)).

@@ -63,7 +63,8 @@ impl Onset {
             .collect();
         gains.reverse();
         // The latest of equal ones: windows without rows before the onset change nothing.
-        let onset = (0..looks.len()).filter(|place| looks[*place].n > 0).max_by(|a, b| gains[*a].total_cmp(&gains[*b]))?;
+        let onset =
+            (0..looks.len()).filter(|place| looks[*place].n > 0).max_by(|a, b| gains[*a].total_cmp(&gains[*b]))?;
         let plausible = |place: &usize| gains[*place] >= gains[onset] - PLAUSIBLE && looks[*place].n > 0;
         let (earliest, latest) = ((0..=onset).find(plausible)?, (onset..looks.len()).rev().find(plausible)?);
         let (shift, shift_interval) = shift_since(&looks[onset..]);

@@ -57,7 +57,9 @@ impl Monitor {
         }
         match state.count("format")? {
             FORMAT => {}
-            other => return Err(invalid(format!("\"format\" is {other} and this version reads {FORMAT}; update calipers"))),
+            other => {
+                return Err(invalid(format!("\"format\" is {other} and this version reads {FORMAT}; update calipers")));
+            }
         }
         let expected = match state.maybe("reference")? {
             Some(reference) => Expected::Reference(curve(&reference)?),

@@ -62,8 +62,7 @@ fn of_rows(view: &BinaryView<'_>) -> Vec<Place> {
     if view.scale() == Scale::Probability {
         scores.iter_mut().for_each(|p| *p = Logistic.inverse(*p, 1.0 - *p));
     }
-    let mut rows: Vec<(f64, bool)> =
-        scores.into_iter().map(|h| h.clamp(-LARGEST, LARGEST)).zip(outcomes).collect();
+    let mut rows: Vec<(f64, bool)> = scores.into_iter().map(|h| h.clamp(-LARGEST, LARGEST)).zip(outcomes).collect();
     rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let place = |equal: &[(f64, bool)]| {
         let positive = equal.iter().filter(|(_, outcome)| *outcome).count() as u64;
