@@ -11,6 +11,7 @@
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences, p-values
     cal.by(table, prob="p", label="y", by="country").assess()  # groups, with adjusted p-values
     cal.drift(last_week, this_week)                 # what has changed between two samples
+    cal.monitor(windows)                            # every hour, with few false alarms in all
     cal.improvement(y_true, y_prob)                 # does recalibration help, and by how much?
     cal.recalibrate(y_true, y_prob).predict_proba(p)  # the map, applied to new rows
     cal.sweep(y_true, y_prob)                       # how much do the bins decide an ECE?

@@ -223,7 +223,7 @@ def _numbered(cluster: tuple[Clusters, Clusters] | None) -> tuple[NDArray[np.uin
     return both[: len(before)].copy(), both[len(before) :].copy()
 
 
-def side(given: DriftSample) -> Side:
+def side(given: DriftSample, rule: str = "a sample must be") -> Side:
     """A sample as the core takes it."""
     if isinstance(given, Sketch):
         return given._held
@@ -231,6 +231,6 @@ def side(given: DriftSample) -> Side:
         given = Predictions(*given)
     if not isinstance(given, Predictions):
         raise TypeError(
-            f"a sample must be Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
+            f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
         )
     return given._rows.columns, given._rows.options

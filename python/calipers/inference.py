@@ -22,6 +22,7 @@ from calipers._calibration_tests import (
 from calipers._compare import ComparedBy, Comparison, Pair, compare
 from calipers._drift import Change, CurveChange, Origin, drift
 from calipers._group_table import GroupTable, WorstGroup
+from calipers._monitor import Look, Monitor, Onset, WindowValue, monitor
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
@@ -38,13 +39,17 @@ __all__ = [
     "GroupTable",
     "GroupedPredictions",
     "Interval",
+    "Look",
+    "Monitor",
     "NoiseFloor",
+    "Onset",
     "Origin",
     "Pair",
     "Part",
     "Parts",
     "PerClass",
     "SweepResult",
+    "WindowValue",
     "WorstGroup",
     "assess",
     "by",
@@ -55,6 +60,7 @@ __all__ = [
     "ecce_mad_test",
     "ecce_r_test",
     "hosmer_lemeshow_test",
+    "monitor",
     "spiegelhalter_test",
     "sweep",
     "tcal_test",

@@ -49,12 +49,17 @@ def map_json(*_: Any, sample_weight: Any, json: str) -> None:  # noqa: ARG001
     calipers.Recalibrator.from_json(json)
 
 
+def monitor_json(*_: Any, sample_weight: Any, json: str) -> None:  # noqa: ARG001
+    calipers.Monitor.from_json(json)
+
+
 MEASURES: dict[str, Any] = {
     **vars(calipers),
     "sketch_merge": sketch_merge,
     "sketch_subtract": sketch_subtract,
     "sketch_bytes": sketch_bytes,
     "map_json": map_json,
+    "monitor_json": monitor_json,
     "compare": compare,
 }
 

@@ -24,7 +24,7 @@ use calipers::Error;
 
 use args::{Arguments, Verb};
 use commands::{
-    assess, check, compare, drift, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep,
+    assess, check, compare, drift, inspect, list, measure, monitor, recalibrate, report, shell, sketch, study, sweep,
 };
 use dataset::formats::AtPlace;
 use render::screen::Screen;
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
     let keeps_rows = matches!(&verb, Verb::Recalibrate(arguments) if arguments.writes_rows());
     let output = match verb {
         Verb::Check(arguments) => check::run(&arguments, &screen),
+        Verb::Monitor(arguments) => monitor::run(&arguments, &screen),
         Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
         Verb::Assess(arguments) => assess::run(&arguments, &screen).map(Printed::from),
         Verb::Compare(arguments) => compare::run(&arguments, &screen).map(Printed::from),
@@ -84,11 +85,12 @@ pub(crate) struct Printed {
     pub(crate) status: Status,
 }
 
-/// How a verb ended, as an exit code; all but `check` end well where there is no error.
+/// How a verb ended, as an exit code; all but `check` and `monitor` end well where there is no
+/// error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Fine = 0,
-    /// A check failed.
+    /// A check failed, or a monitor has raised an alarm.
     TooHigh = 1,
     /// A check has too few rows for a verdict.
     NotMeasured = FAILED as isize,

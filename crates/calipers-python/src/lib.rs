@@ -19,6 +19,7 @@ mod groups;
 mod improvement;
 mod inference;
 mod measures;
+mod monitor;
 mod options;
 mod pool;
 mod quick;
@@ -51,6 +52,7 @@ mod _core {
         improvement::{decompose, improvement, improvement_from_sketches, improvement_on},
         inference::{assess, compare},
         measures::measures,
+        monitor::{Monitor, monitor_page},
         pool::{set_threads, set_threads_here},
         recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},

@@ -107,7 +107,11 @@ impl Sketch {
         })
     }
 
-    fn get<T: Send>(&self, py: Python<'_>, of: impl FnOnce(&calipers::Sketch) -> T + Send) -> Result<T, Failure> {
+    pub(crate) fn get<T: Send>(
+        &self,
+        py: Python<'_>,
+        of: impl FnOnce(&calipers::Sketch) -> T + Send,
+    ) -> Result<T, Failure> {
         py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 

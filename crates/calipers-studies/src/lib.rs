@@ -18,6 +18,7 @@ pub mod continuity;
 pub mod discontinuity;
 pub mod estimators;
 pub mod images;
+pub mod monitoring;
 pub mod rate;
 pub mod recalibration;
 pub mod two_point;
@@ -81,5 +82,10 @@ pub const STUDIES: &[Study] = &[
         name: "estimators",
         about: "bias, error, coverage, size and power of estimates, intervals and tests where the truth is known",
         run: estimators::run,
+    },
+    Study {
+        name: "monitoring",
+        about: "false alarms, delays and onsets of monitors that look at 500 windows, beside tests that are repeated",
+        run: monitoring::run,
     },
 ];

@@ -250,6 +250,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// Text that is no state of a monitor, or one that was damaged.
+    #[error("text must be the state of a calipers monitor: {reason}")]
+    InvalidMonitor {
+        /// What is wrong, where, and what to do.
+        reason: String,
+    },
+
     /// The tolerance is finer than can be proven for this noise, sigma and data.
     #[error("tolerance {tolerance:e} cannot be met: {reason}{}", what_can_be_met(*.attainable))]
     ToleranceNotMet {
@@ -321,6 +328,7 @@ codes! {
     NotContained: "not_contained",
     InvalidSketch: "invalid_sketch",
     InvalidMap: "invalid_map",
+    InvalidMonitor: "invalid_monitor",
     ToleranceNotMet: "tolerance_not_met",
 }
 

@@ -29,7 +29,7 @@ pub use data::{
 };
 pub use inference::{
     Adjust, Against, Assess, Assessment, Change, CommonCurve, Compare, Comparison, CurveChange, Debias, Drift,
-    Interval, IntervalMethod, NoiseFloor, Pair,
+    Interval, IntervalMethod, Look, Monitor, NoiseFloor, Onset, Pair,
 };
 pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};
 pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};

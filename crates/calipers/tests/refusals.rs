@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use calipers::recalibrate::Map;
 use calipers::{
     Assess, BinaryView, BinnedEce, Compare, Debias, Error, Estimate, Input, IntervalMethod, Invalid, LsEce,
-    LsEceSampled, Measure, NBins, Sample, Settings, Sigma, Sketch, SketchOptions, Ties, link, noise, registry,
+    LsEceSampled, Measure, Monitor, NBins, Sample, Settings, Sigma, Sketch, SketchOptions, Ties, link, noise, registry,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,6 +61,10 @@ impl Case {
             "map_json" => match Map::from_json(&self.option("json").unwrap()) {
                 Err(error) => Err(error),
                 Ok(map) => panic!("{map:?} was read"),
+            },
+            "monitor_json" => match Monitor::from_json(&self.option("json").unwrap()) {
+                Err(error) => Err(error),
+                Ok(monitor) => panic!("{monitor:?} was read"),
             },
             "sketch_merge" => {
                 let with_clip = |name| Sketch::with(&SketchOptions::new().clip(self.number(name).unwrap()));

@@ -20,6 +20,7 @@ use crate::commands::drift::DriftArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::measure::MeasureArgs;
+use crate::commands::monitor::MonitorArgs;
 use crate::commands::recalibrate::RecalibrateArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::shell::{CompletionsArgs, ManArgs};
@@ -57,6 +58,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     Drift(DriftArgs),
     Check(CheckArgs),
+    Monitor(MonitorArgs),
     Sweep(SweepArgs),
     Report(ReportArgs),
     Recalibrate(RecalibrateArgs),

@@ -9,6 +9,7 @@ pub(crate) mod drift;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod measure;
+pub(crate) mod monitor;
 pub(crate) mod recalibrate;
 pub(crate) mod report;
 pub(crate) mod shell;

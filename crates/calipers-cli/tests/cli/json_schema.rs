@@ -184,6 +184,11 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("sketch", &["sketch", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group", "-o", "groups.parquet"]);
     run("sketch", &["merge", "groups.parquet", "-o", "all.parquet"]);
     run("measure", &["measure", "groups.parquet"]);
+    run("monitor", &[&["monitor", "groups.parquet", "--window", "size_group", "--sigma", "0.5"], &quick[..]].concat());
+    // A model so overconfident that there is an alarm.
+    let overconfident = ["--prob", "naive_bayes", "--by", "size_group", "-o", "overconfident.parquet"];
+    run("sketch", &[&["sketch", "breast_cancer.csv"], &overconfident[..]].concat());
+    run("monitor", &["monitor", "overconfident.parquet", "--window", "size_group", "--n-resamples", "0"]);
     run("measure", &["measure", "breast_cancer.csv", "breast_cancer.csv", "--prob", "mlp", "--together"]);
     let of_answers = ["answers.csv", "--prob", "prob"];
     let map = ["--map", "map.json"];

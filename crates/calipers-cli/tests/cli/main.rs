@@ -20,6 +20,7 @@ mod json_schema;
 mod left_out;
 mod measure;
 mod measures;
+mod monitor;
 mod option_names;
 mod real_files;
 mod recalibrate;

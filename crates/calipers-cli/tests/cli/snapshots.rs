@@ -36,6 +36,7 @@ const CASES: &[(&str, &str)] = &[
     ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.parquet"),
     ("merge", "merge groups.parquet -o all.parquet"),
     ("measure-sketch", "measure all.parquet --sigma 0.5"),
+    ("monitor", "monitor groups.parquet --window size_group --sigma 0.5 --n-resamples 50"),
     ("recalibrate-fit", "recalibrate fit breast_cancer.csv --prob naive_bayes --n-resamples 50 -o map.json"),
     (
         "recalibrate-compare",

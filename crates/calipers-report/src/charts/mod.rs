@@ -3,6 +3,7 @@
 mod cumulative;
 mod distribution;
 mod drift;
+pub(crate) mod monitor;
 mod recalibration;
 mod reliability;
 mod small;

@@ -23,7 +23,7 @@ pub(super) fn json(values: &Values, shown: &Shown) -> String {
 }
 
 /// JSON with escapes for the characters that are special in HTML or in old scripts.
-fn harmless(json: &str) -> String {
+pub(super) fn harmless(json: &str) -> String {
     let escape = |c: char| format!("\\u{:04x}", c as u32);
     ['<', '>', '&', '\u{2028}', '\u{2029}'].into_iter().fold(json.to_owned(), |text, c| text.replace(c, &escape(c)))
 }

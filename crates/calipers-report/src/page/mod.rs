@@ -8,6 +8,7 @@ mod drift;
 mod figure;
 mod measures;
 mod model;
+mod monitor;
 mod navigation;
 mod parts;
 mod provenance;
@@ -25,6 +26,8 @@ use sha2::{Digest, Sha256};
 use crate::chart::Chart;
 use crate::gather::{ModelValues, Values};
 use figure::{Panel, Shown};
+
+pub use monitor::monitor_page;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -44,35 +47,7 @@ impl Values {
             model::section(self, &mut shown),
             provenance::section(self),
         ];
-        // The page loads nothing, and only its own script runs, not one that a name contains.
-        let policy = format!(
-            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
-             script-src 'sha256-{}'",
-            BASE64_STANDARD.encode(Sha256::digest(SCRIPT))
-        );
-        let page: Markup = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(policy);
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="generator" content={ "calipers " (env!("CARGO_PKG_VERSION")) };
-                    title { "Calibration of " (self.title) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    main {
-                        @for section in &sections { (section) }
-                    }
-                    div #tip role="status" aria-live="polite" hidden {}
-                    script type="application/json" #calipers-data { (PreEscaped(data::json(self, &shown))) }
-                    script { (PreEscaped(SCRIPT)) }
-                }
-            }
-        };
-        page.into_string()
+        document(&format!("Calibration of {}", self.title), &sections, &data::json(self, &shown))
     }
 
     /// The diagram of the first screen: that of the only model, or those of all models in one.
@@ -115,6 +90,39 @@ impl Values {
     fn name_of<'a>(&self, model: &'a ModelValues) -> Option<&'a str> {
         (self.models.len() > 1).then_some(model.name.as_str())
     }
+}
+
+/// The whole page. `json` has the numbers of its charts, for its script.
+fn document(title: &str, sections: &[Markup], json: &str) -> String {
+    // The page loads nothing, and only its own script runs, not one that a name contains.
+    let policy = format!(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
+         script-src 'sha256-{}'",
+        BASE64_STANDARD.encode(Sha256::digest(SCRIPT))
+    );
+    let page: Markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "calipers " (env!("CARGO_PKG_VERSION")) };
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    @for section in sections { (section) }
+                }
+                div #tip role="status" aria-live="polite" hidden {}
+                script type="application/json" #calipers-data { (PreEscaped(json)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// A heading with its section below.

@@ -6,7 +6,7 @@ mod table;
 
 use anyhow::{Result, bail};
 use calipers::measure::FromSketch;
-use calipers::{Adjust, Change, Drift, Error, InputReport, LsEce, Measure, Multiclass};
+use calipers::{Adjust, Change, Drift, Error, InputReport, LsEce, Multiclass};
 use clap::Args;
 
 use crate::args::significance::{AdjustArgs, ResampleArgs};

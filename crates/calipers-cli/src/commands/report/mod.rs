@@ -1,6 +1,6 @@
 //! `calipers report`: everything that is known of one or more models, as one page of HTML.
 
-mod origin;
+pub(crate) mod origin;
 mod pairing;
 
 use std::cell::RefCell;

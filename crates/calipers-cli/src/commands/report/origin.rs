@@ -46,7 +46,7 @@ pub(super) fn title(datasets: &[Dataset]) -> Option<String> {
 
 /// The command as it was typed, for a shell, except that files have no folders: the page is meant
 /// to be shared.
-pub(super) fn command() -> String {
+pub(crate) fn command() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| quoted(&without_folders(&argument.to_string_lossy())));
     ["calipers".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -81,6 +81,13 @@ pub(crate) fn read(path: &Path) -> Result<Sketches> {
     rows.sketches()
 }
 
+/// The sketches of a file by their keys, and the names of the keys.
+pub(crate) fn read_keyed(path: &Path) -> Result<(Vec<String>, BTreeMap<Vec<Option<String>>, Sketch>)> {
+    let mut rows = Rows::default();
+    guarded(FORMAT, || rows.add(path))?;
+    Ok((rows.by.unwrap_or_default(), rows.groups))
+}
+
 /// What files of sketches have told so far.
 #[derive(Default)]
 struct Rows {

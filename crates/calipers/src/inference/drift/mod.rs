@@ -12,6 +12,7 @@ pub use origin::Origin;
 use clustered::Clustered;
 use drawing::Drawing;
 use pooled::Pooled;
+pub(super) use pooled::{Features, Place};
 
 use super::difference::Difference;
 use super::{Assess, Assessment, Interval, sentence};

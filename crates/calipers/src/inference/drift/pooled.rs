@@ -26,18 +26,18 @@ const CLIP: f64 = 1e-12;
 
 /// The rows of one sample at one place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(in crate::inference) struct Place {
     /// Their mean logit.
-    pub(super) h: f64,
-    pub(super) is_after: bool,
+    pub(in crate::inference) h: f64,
+    pub(in crate::inference) is_after: bool,
     /// Weights are such that a sample's sum is its effective number of rows.
-    pub(super) weight: f64,
+    pub(in crate::inference) weight: f64,
     /// The weight with outcome 1.
-    pub(super) positive: f64,
+    pub(in crate::inference) positive: f64,
     /// Σ w² over the rows: what their noise is, times r (1 - r).
-    pub(super) squares: f64,
+    pub(in crate::inference) squares: f64,
     /// About as many rows of equal weight have as much noise.
-    pub(super) trials: u64,
+    pub(in crate::inference) trials: u64,
 }
 
 /// Both samples in the order of their scores.
@@ -288,24 +288,24 @@ fn quantiles(places: &[Place]) -> Vec<f64> {
 }
 
 /// A matrix with a row for each place, whose columns have a mean square of 1.
-pub(super) struct Features {
-    pub(super) n: usize,
+pub(in crate::inference) struct Features {
+    pub(in crate::inference) n: usize,
     rows: Vec<f64>,
     /// What each column was multiplied by.
-    pub(super) scales: Vec<f64>,
+    pub(in crate::inference) scales: Vec<f64>,
 }
 
 /// A logistic fit.
-pub(super) struct Fitted {
-    pub(super) theta: Vec<f64>,
+pub(in crate::inference) struct Fitted {
+    pub(in crate::inference) theta: Vec<f64>,
     /// The probability of outcome 1 at every place.
-    pub(super) probabilities: Vec<f64>,
+    pub(in crate::inference) probabilities: Vec<f64>,
     /// The factor of the Hessian; `None` where rounding leaves none.
-    pub(super) factor: Option<Cholesky>,
+    pub(in crate::inference) factor: Option<Cholesky>,
 }
 
 impl Features {
-    fn new(places: &[Place], n: usize, at: impl Fn(&Place, &mut [f64])) -> Self {
+    pub(in crate::inference) fn new(places: &[Place], n: usize, at: impl Fn(&Place, &mut [f64])) -> Self {
         let mut rows = vec![0.0; n * places.len()];
         places.iter().zip(rows.chunks_exact_mut(n)).for_each(|(place, row)| at(place, row));
         let total: f64 = places.iter().map(|place| place.weight).sum();
@@ -320,12 +320,12 @@ impl Features {
         Features { n, rows, scales }
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = &[f64]> {
+    pub(in crate::inference) fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.rows.chunks_exact(self.n)
     }
 
     /// Σ weight · row row', and a little on the diagonal.
-    pub(super) fn gram(&self, weights: impl Iterator<Item = f64>, ridge: f64) -> Symmetric {
+    pub(in crate::inference) fn gram(&self, weights: impl Iterator<Item = f64>, ridge: f64) -> Symmetric {
         let mut gram = Symmetric::zero(self.n);
         for (row, weight) in self.rows().zip(weights) {
             for i in 0..self.n {
@@ -337,7 +337,7 @@ impl Features {
     }
 
     /// The logistic regression of outcomes, whose weights are `positives`, by Newton's method.
-    pub(super) fn fit(&self, places: &[Place], positives: &[f64]) -> Fitted {
+    pub(in crate::inference) fn fit(&self, places: &[Place], positives: &[f64]) -> Fitted {
         let mut fitted = Fitted { theta: vec![0.0; self.n], probabilities: vec![0.5; places.len()], factor: None };
         for _ in 0..60 {
             let spreads =
