@@ -1,6 +1,6 @@
 //! Assessments and comparisons: what can be concluded from a value.
 
-use calipers::inference::{ClassAssessment, Direction};
+use calipers::inference::{ClassAssessment, Direction, holm};
 use calipers::{Asked, Assess, Assessment, Compare, Error, Measure, Multiclass, Predictions, Sample, Ties};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -12,24 +12,44 @@ use crate::options::{Corrections, Options, Question, Resampling};
 use crate::pool::{self, Length};
 use crate::results::{self, Answer, IntoPython, class_settings, dict, input_settings};
 
+/// The most resamples for one of many tests.
+const MOST_RESAMPLES: u64 = 100_000;
+
 /// How a value is assessed: what the options have, besides those of the measure and the rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Choices {
     pub(crate) resampling: Resampling,
     corrections: Corrections,
+    n_tests: u64,
 }
 
 impl Choices {
     pub(crate) fn read(options: &Options<'_>) -> Result<Self, Failure> {
-        Ok(Choices { resampling: Resampling::read(options)?, corrections: Corrections::read(options)? })
+        // Only a question to one of many groups has it.
+        let n_tests = if options.has("n_tests")? { options.read("n_tests")? } else { 1 };
+        Ok(Choices { resampling: Resampling::read(options)?, corrections: Corrections::read(options)?, n_tests })
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
         let Resampling { level, n_resamples, random_state } = self.resampling;
         let Corrections { method, debias } = self.corrections;
         let assess = Assess::new(measure).level(level).n_resamples(n_resamples).random_state(random_state);
-        let assess = assess.debias(debias);
+        // As many draws as a p-value needs to be significant after adjustment for so many tests.
+        let needed = if self.n_tests > 1 { (self.n_tests as f64 / (1.0 - level)).ceil() as u64 } else { 0 };
+        let assess = assess.debias(debias).most_resamples(needed.min(MOST_RESAMPLES));
         method.map_or(assess, |method| assess.method(method))
+    }
+}
+
+/// P-values adjusted for their number by the method of that name.
+#[pyfunction]
+pub(crate) fn adjust(p_values: Vec<f64>, method: &str) -> Result<Vec<f64>, Failure> {
+    match method {
+        "holm" => Ok(holm(&p_values)),
+        _ => {
+            let rule = "\"holm\"".to_owned();
+            Err(Error::InvalidSetting { name: "adjust", rule, value: format!("{method:?}") }.into())
+        }
     }
 }
 

@@ -46,7 +46,7 @@ mod _core {
         drift::drift,
         failure::{CalipersError, input_error, no_cluster},
         improvement::{decompose, improvement, improvement_from_sketches, improvement_on},
-        inference::{assess, compare},
+        inference::{adjust, assess, compare},
         measures::measures,
         pool::{set_threads, set_threads_here},
         recalibration::{Recalibration, recalibration_methods},
