@@ -10,6 +10,8 @@ import argparse
 import os
 import statistics
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +45,7 @@ class Session:
     """A Spark session on this machine, and what it has used."""
 
     def __init__(self) -> None:
+        self._cpu = Cpu()
         self.spark: SparkSession = spark.session(
             "local[2]",
             spark__driver__memory="2g",
@@ -53,9 +56,9 @@ class Session:
 
     def cost(self, job: Callable[[], Any]) -> Cost:
         """Runs the job."""
-        before, cpu = self._stages(), _cpu()
+        before, cpu = self._stages(), self._cpu.seconds()
         job()
-        cpu = _cpu() - cpu
+        cpu = self._cpu.seconds() - cpu
         new = [stage for number, stage in self._stages().items() if number not in before]
         # A stage that another job has run already is listed as skipped, without tasks.
         return Cost(
@@ -66,30 +69,50 @@ class Session:
 
     def _stages(self) -> dict[int, Any]:
         context = self.spark.sparkContext
+        context._jsc.sc().listenerBus().waitUntilEmpty()
         doubles = context._gateway.new_array(context._jvm.double, 0)
         found = context._jsc.sc().statusStore().stageList(None, False, False, doubles, None)
         return {found.apply(place).stageId(): found.apply(place) for place in range(found.size())}
 
 
-def _cpu() -> float:
-    """CPU seconds of this process and all that it has started."""
-    children: dict[int, list[int]] = {}
-    ticks: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        number = int(path.parent.name)
-        children.setdefault(int(fields[1]), []).append(number)
-        # Time of the process, and of its children that have ended.
-        ticks[number] = sum(map(int, fields[11:15]))
-    waiting, total = [os.getpid()], 0
-    while waiting:
-        number = waiting.pop()
-        total += ticks.get(number, 0)
-        waiting += children.get(number, [])
-    return total / os.sysconf("SC_CLK_TCK")
+class Cpu:
+    """CPU seconds of this process and all that it has started, also of those that have ended since.
+
+    PySpark ends workers that wait for a minute, and nobody waits for them: so they are looked at every second.
+    """
+
+    def __init__(self) -> None:
+        self._ticks: dict[tuple[int, str], int] = {}
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def seconds(self) -> float:
+        self._look()
+        return sum(list(self._ticks.values())) / os.sysconf("SC_CLK_TCK")
+
+    def _watch(self) -> None:
+        while True:
+            self._look()
+            time.sleep(1)
+
+    def _look(self) -> None:
+        children: dict[int, list[int]] = {}
+        found: dict[int, tuple[str, int]] = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            number = int(path.parent.name)
+            children.setdefault(int(fields[1]), []).append(number)
+            # When it was started, and its own time.
+            found[number] = fields[19], int(fields[11]) + int(fields[12])
+        waiting = [os.getpid()]
+        while waiting:
+            number = waiting.pop()
+            if number in found:
+                start, ticks = found[number]
+                self._ticks[number, start] = ticks
+            waiting += children.get(number, [])
 
 
 def write(folder: Path, n: int, n_files: int) -> None:

@@ -96,7 +96,7 @@ def drift(
     >>> weeks = [rows.selectExpr("p", "odd", f"not {which} as y") for which in wrong]
     >>> before, after = [spark.sketch(week, prob="p", label="y", by="odd") for week in weeks]
     >>> for row in spark.drift(before, after, sigma=0.1).orderBy("odd").collect():
-    ...     print(row.odd, row.significant, round(row.value_before, 2), round(row.value_after, 2))
+    ...     print(row.odd, row.significant, round(row.value_before, 1), round(row.value_after, 1))
     False False 0.0 0.0
     True True 0.0 0.2
     """

@@ -87,7 +87,7 @@ _OF_MEASURE = "measure string, value double, numerical_bound double"
 _OF_INTERVAL = "lower double, upper double, is_upper_limit boolean, debiased double, standard_error double"
 _OF_SWEEP = ", ".join(f"{name} double, {name}_bound double" for name in ("ece_uniform", "ece_quantile", "ls_ece"))
 QUESTIONS = {
-    "measure": Question(schema(f"{_OF_MEASURE}, settings string"), _measured, 256),
+    "measure": Question(schema(f"{_OF_MEASURE}, settings string"), _measured, 1024),
     "assess": Question(
         schema(
             f"{_OF_MEASURE}, floor double, p_value double, p_adjusted double, significant boolean, {_OF_INTERVAL}, "
