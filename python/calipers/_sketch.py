@@ -375,6 +375,9 @@ class Sketch:
         (True, True)
         """
         choices = {name: value for name, value in locals().items() if name not in ("self", "measure", "options")}
+        return self._assessed(measure, options, choices)
+
+    def _assessed(self, measure: str, options: dict[str, Any], choices: dict[str, Any]) -> Assessment:
         asked = self._asked(measure, options)
         return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
 

@@ -61,3 +61,38 @@ def sketched(columns: dict[str, np.ndarray], where: Any = slice(None), weighted:
         weights = columns["w"][where] if weighted else None
         sketch = calipers.Sketch(**options).update(columns["y"][where], columns["p"][where], sample_weight=weights)
     return sketch.to_bytes()
+
+
+class Watched:
+    """What Spark has done in a block: jobs, tasks, and bytes that were shuffled."""
+
+    n_jobs = n_tasks = n_shuffled = 0
+
+    def __init__(self, session: Any) -> None:
+        self._context = session.sparkContext
+        self._seen: set[int] = set()
+
+    def __enter__(self) -> Watched:
+        self._jobs, self._seen = self._n_jobs(), {stage.stageId() for stage in stages(self._context)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        new = [stage for stage in stages(self._context) if stage.stageId() not in self._seen]
+        self.n_jobs = self._n_jobs() - self._jobs
+        self.n_tasks = sum(stage.numCompleteTasks() for stage in new)
+        self.n_shuffled = sum(stage.shuffleWriteBytes() for stage in new)
+
+    def __repr__(self) -> str:
+        return f"{self.n_jobs} jobs, {self.n_tasks} tasks, {self.n_shuffled:,} bytes shuffled"
+
+    def _n_jobs(self) -> int:
+        # Some take part in the next one, and are not listed before that has ended.
+        self._context._jsc.sc().listenerBus().waitUntilEmpty()
+        return int(self._context._jsc.sc().statusStore().jobsList(None).size())
+
+
+def stages(context: Any) -> list[Any]:
+    """What Spark knows of its stages, the latest first."""
+    doubles = context._gateway.new_array(context._jvm.double, 0)
+    found = context._jsc.sc().statusStore().stageList(None, False, False, doubles, None)
+    return [found.apply(place) for place in range(found.size())]

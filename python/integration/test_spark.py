@@ -28,7 +28,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import SparkSession, types
 from pyspark.sql import functions as sql
-from spark_rows import N_GROUPS, QUIET, ROOT, command, generated, sketched, written
+from spark_rows import N_GROUPS, QUIET, ROOT, Watched, command, generated, sketched, written
 
 # Fewer for those who try something out.
 N = int(os.environ.get("CALIPERS_SPARK_ROWS", "10_000_000"))
@@ -411,7 +411,7 @@ def test_figures_are_those_of_each_sketch(session: SparkSession) -> None:
         assert json.loads(measured[key].settings)["sigma"] == sigma
     for row in found.measure("expected_calibration_error", n_bins=10).collect():
         assert row.value == sketches[row.g].expected_calibration_error(n_bins=10)
-    for row in found.where("g < 3").assess(sigma=0.3, n_resamples=50).collect():
+    for row in found.where("g < 3").assess(sigma=0.3, n_resamples=50, adjust=None).collect():
         one = sketches[row.g].assess(sigma=0.3, n_resamples=50)
         assert (row.value, row.p_value, row.sentence) == (one.value, one.p_value, one.sentence)
     for row in found.where("g = 3").sweep(bins=[10, 15, 20]).collect():
@@ -572,23 +572,17 @@ def test_a_job_takes_little_more_than_counting(session: SparkSession, files: Pat
 def test_what_is_shuffled_is_small(session: SparkSession, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from calipers.spark import _gather
 
-    # As if there were too many for the driver: then all sketches are shuffled.
+    # As if there were too many for the driver and for one task: then all sketches are shuffled.
     monkeypatch.setattr(_gather, "ROOM_OF_DRIVER", 0)
+    monkeypatch.setattr(_gather, "_SKETCHES_OF_A_TASK", 16)
     df = session.read.parquet(str(files))
     n_partitions = df.rdd.getNumPartitions()
-    before = {stage.stageId() for stage in stages(session)}
-    assert spark.sketch(df, prob="p", label="y").n == N
-    shuffled = sum(stage.shuffleWriteBytes() for stage in stages(session) if stage.stageId() not in before)
-    print(f"\nshuffled {shuffled / n_partitions:,.0f} bytes for each of {n_partitions} partitions")
-    assert 0 < shuffled <= n_partitions << 20
-
-
-def stages(session: SparkSession) -> list[Any]:
-    """What Spark knows of its stages, the latest first."""
-    context = session.sparkContext
-    doubles = context._gateway.new_array(context._jvm.double, 0)
-    found = context._jsc.sc().statusStore().stageList(None, False, False, doubles, None)
-    return [found.apply(place) for place in range(found.size())]
+    with Watched(session) as watched:
+        found = spark.sketch(df, prob="p", label="y", by=sql.lit(0).alias("k"))
+    assert found.n == N
+    found.unpersist()
+    print(f"\nshuffled {watched.n_shuffled / n_partitions:,.0f} bytes for each of {n_partitions} partitions")
+    assert 0 < watched.n_shuffled <= n_partitions << 20
 
 
 # Documents

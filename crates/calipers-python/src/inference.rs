@@ -17,18 +17,21 @@ use crate::results::{self, Answer, IntoPython, class_settings, dict, input_setti
 pub(crate) struct Choices {
     pub(crate) resampling: Resampling,
     corrections: Corrections,
+    n_tests: u64,
 }
 
 impl Choices {
     pub(crate) fn read(options: &Options<'_>) -> Result<Self, Failure> {
-        Ok(Choices { resampling: Resampling::read(options)?, corrections: Corrections::read(options)? })
+        // Only a question to one of many groups has it.
+        let n_tests = if options.has("n_tests")? { options.read("n_tests")? } else { 1 };
+        Ok(Choices { resampling: Resampling::read(options)?, corrections: Corrections::read(options)?, n_tests })
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
         let Resampling { level, n_resamples, random_state } = self.resampling;
         let Corrections { method, debias } = self.corrections;
         let assess = Assess::new(measure).level(level).n_resamples(n_resamples).random_state(random_state);
-        let assess = assess.debias(debias);
+        let assess = assess.debias(debias).n_tests(self.n_tests);
         method.map_or(assess, |method| assess.method(method))
     }
 }

@@ -2,6 +2,7 @@
 
     DataFrame -> sketch -> Sketches -> measure | assess | sweep -> DataFrame, a row for each group
                                     -> merged | collect         -> Sketch
+    two Sketches -> drift -> DataFrame, a row for each group
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
     DataFrame -> recalibrated -> DataFrame with a column of recalibrated probabilities
 
@@ -17,10 +18,11 @@ from calipers.spark._requirements import check_pyspark
 
 check_pyspark()
 
+from calipers.spark._drift import drift  # noqa: E402
 from calipers.spark._recalibrated import recalibrated  # noqa: E402
 from calipers.spark._session import session  # noqa: E402 (after the one sentence that a missing PySpark gets)
 from calipers.spark._sketch_dataframe import sketch  # noqa: E402
 from calipers.spark._sketches import Sketches, read  # noqa: E402
 from calipers.spark._stream import read_windows, write_windows  # noqa: E402
 
-__all__ = ["Sketches", "read", "read_windows", "recalibrated", "session", "sketch", "write_windows"]
+__all__ = ["Sketches", "drift", "read", "read_windows", "recalibrated", "session", "sketch", "write_windows"]

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, types
 from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import to_arrow_type
 
-from calipers.spark._columns import SKETCH, column
+from calipers.spark._columns import SKETCH, N, column
 from calipers.spark._errors import clearly
 from calipers.spark._groups import Key
 
@@ -46,8 +48,31 @@ def created(
             types.StructField(SKETCH, types.BinaryType(), False),
         ]
     )
-    rows = [(*key, bytearray(sketch)) for key, sketch in sketches]
-    return session.createDataFrame(rows, schema).select(*map(_restored, keys), SKETCH)
+    rows = [(*key, sketch) for key, sketch in sketches]
+    return _made(session, rows, schema).select(*map(_restored, keys), SKETCH)
+
+
+def keys_where(
+    session: SparkSession, found: Sequence[Key], keys: Sequence[types.StructField], condition: Column | str
+) -> list[int]:
+    """The places of the keys that satisfy a condition."""
+    place = types.StructField(N, types.LongType(), False)
+    schema = types.StructType([*(types.StructField(key.name, _stored_type(key), True) for key in keys), place])
+    rows = _made(session, [(*key, number) for number, key in enumerate(found)], schema)
+    with clearly():
+        satisfying = rows.select(*map(_restored, keys), N).where(condition).select(N).coalesce(1).collect()
+    return sorted(row[0] for row in satisfying)
+
+
+def _made(session: SparkSession, rows: Sequence[tuple[Any, ...]], schema: types.StructType) -> DataFrame:
+    """Rows of Python as a DataFrame, through Arrow where Spark reads that, without pickling."""
+    if not hasattr(DataFrame, "toArrow"):
+        wrapped = [tuple(bytearray(value) if isinstance(value, bytes) else value for value in row) for row in rows]
+        return session.createDataFrame(wrapped, schema)
+    columns = [
+        pa.array([row[place] for row in rows], to_arrow_type(field.dataType)) for place, field in enumerate(schema)
+    ]
+    return session.createDataFrame(pa.Table.from_arrays(columns, schema.names), schema)
 
 
 def shown(key: Key, keys: Sequence[types.StructField]) -> tuple[Any, ...]:

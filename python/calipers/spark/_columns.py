@@ -8,7 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as sql
 
@@ -19,7 +21,8 @@ from calipers._inputs import PosLabel
 # The columns that sketches travel with, which therefore cannot be keys.
 SKETCH = "sketch"
 N, N_LEFT_OUT, HAS_POSITIVE, ROOM = "calipers_n", "calipers_n_left_out", "calipers_has_positive", "calipers_room"
-RESERVED = (SKETCH, N, N_LEFT_OUT, HAS_POSITIVE, ROOM)
+SIDE = "calipers_side"
+RESERVED = (SKETCH, N, N_LEFT_OUT, HAS_POSITIVE, ROOM, SIDE)
 
 # What the rows are called on their way to an executor.
 LABEL, SCORE, WEIGHT = "label", "score", "weight"
@@ -36,6 +39,18 @@ _KEYS = (
     types.DecimalType,
     types.BinaryType,
 )
+
+
+# What makes groups: names of columns, or expressions of them.
+By: TypeAlias = str | Column | Sequence[str | Column]
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column that tells groups apart: its name and type, and its values."""
+
+    field: types.StructField
+    values: Column
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ def choose(
     prob: str,
     label: str,
     weight: str | None,
-    by: Sequence[str],
+    keys: Sequence[KeyColumn],
     *,
     from_logits: bool,
     pos_label: PosLabel,
@@ -66,14 +81,10 @@ def choose(
 
     An error where one is missing or has a type that it cannot have.
     """
-    check_dataframe(df)
-    keys = tuple(key_field(df, name) for name in by)
-    if len({name.lower() for name in by}) < len(keys):
-        raise input_error("invalid_setting", f"by must name each column once, got {', '.join(map(repr, by))}")
     scores, is_array = _score(df, prob, "logits" if from_logits else "probabilities")
     labels, is_text = _label(df, label, pos_label)
     selected = [
-        *(column(name).alias(f"key_{place}") for place, name in enumerate(by)),
+        *(key.values.alias(f"key_{place}") for place, key in enumerate(keys)),
         labels.alias(LABEL),
         scores.alias(SCORE),
     ]
@@ -81,7 +92,7 @@ def choose(
         selected.append(_weight(df, weight).alias(WEIGHT))
     # True of two classes is the second; for more, as anywhere, there is no positive label.
     positive = (True if is_array else None) if is_text else pos_label
-    return Chosen(df.select(*selected), keys, is_array, positive)
+    return Chosen(df.select(*selected), tuple(key.field for key in keys), is_array, positive)
 
 
 def check_dataframe(df: object) -> None:
@@ -92,9 +103,46 @@ def check_dataframe(df: object) -> None:
         raise TypeError(f"df must be a DataFrame of Spark, got {type(df).__name__} of {module}")
 
 
+def key_columns(df: DataFrame, by: By) -> tuple[KeyColumn, ...]:
+    """What makes the groups; an error where it is not there, or cannot tell groups apart."""
+    given: Sequence[Any] = (by,) if isinstance(by, str) or _is_expression(by) else tuple(cast("Sequence[Any]", by))
+    keys = tuple(_of_expression(df, each) if _is_expression(each) else _of_name(df, each) for each in given)
+    names = [key.field.name for key in keys]
+    if len({name.lower() for name in names}) < len(keys):
+        raise input_error("invalid_setting", f"by must name each column once, got {', '.join(map(repr, names))}")
+    return keys
+
+
+def _is_expression(given: object) -> bool:
+    # Those of Spark Connect 3.5 are of another class with the same methods.
+    return hasattr(given, "alias")
+
+
+def _of_name(df: DataFrame, name: str) -> KeyColumn:
+    return KeyColumn(key_field(df, name), column(name))
+
+
+def _of_expression(df: DataFrame, values: Column) -> KeyColumn:
+    try:
+        (field,) = df.select(values).schema.fields
+    except AnalysisException as error:
+        said = str(error).partition("\n")[0]
+        raise input_error("wrong_column", f"by must be made of columns of df, got {values}: {said}") from None
+    except ValueError:
+        raise input_error("wrong_column", f"by must have one value for each row, got {values}") from None
+    _check_key(field)
+    return KeyColumn(field, values)
+
+
 def key_field(df: DataFrame, name: str) -> types.StructField:
     """The column of that name; an error where its type cannot tell groups apart."""
     field = _field(df, name, "by")
+    _check_key(field)
+    return field
+
+
+def _check_key(field: types.StructField) -> None:
+    name = field.name
     if not isinstance(field.dataType, _KEYS):
         kind = field.dataType.simpleString()
         how = {"float": ": round it to a decimal", "double": ": round it to a decimal"}
@@ -109,7 +157,6 @@ def key_field(df: DataFrame, name: str) -> types.StructField:
         raise input_error("wrong_type", f"groups of text must be told apart by their bytes, got {kind}: cast it", name)
     if name.lower() in RESERVED:
         raise input_error("invalid_setting", f"by must not be called {name!r}, as a column of sketches is")
-    return field
 
 
 def _is_by_bytes(text: types.StringType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from calipers._errors import coded_error
 # The text ends with the code, so that both are read from the traceback that Spark hands over as
 # text.
 _TRAVELLED = re.compile(r"CalipersError: (?P<text>.*?) \[calipers: (?P<code>[a-z_]*)\]", re.DOTALL)
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\][^\n]*?(?P<worker>\d+[.]\d+)[^\n]*?(?P<driver>\d+[.]\d+)")
 _NOT_THERE = re.compile(r"ModuleNotFoundError: No module named '(calipers|numpy|pyarrow)\b[^\n]*")
 
 
@@ -41,10 +43,22 @@ def clearly() -> Iterator[None]:
         missing = _NOT_THERE.search(text)
         if missing is not None:
             raise ImportError(
-                f"calipers must be installed on the executors, too ({missing[0]}): "
-                "ship an environment with it by spark.archives, or set spark.pyspark.python to one"
+                f"calipers must be installed on the executors, too ({missing[0]}): ship an environment with it "
+                f"by spark.archives, or let PYSPARK_PYTHON or spark.pyspark.python name one that has it ({_setting()})"
+            ) from None
+        other = _OTHER_PYTHON.search(text)
+        if other is not None:
+            raise RuntimeError(
+                f"the executors have Python {other['worker']} and the driver has {other['driver']}: before the session "
+                f"starts, let PYSPARK_PYTHON or spark.pyspark.python name a Python {other['driver']} that has calipers "
+                f"({_setting()})"
             ) from None
         raise
+
+
+def _setting() -> str:
+    own = os.environ.get("PYSPARK_PYTHON")
+    return "PYSPARK_PYTHON is not set here" if own is None else f"PYSPARK_PYTHON is {own} here"
 
 
 def _java_errors() -> tuple[Any, ...]:

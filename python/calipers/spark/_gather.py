@@ -5,7 +5,8 @@ On the driver where they are small together, else in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +20,17 @@ from calipers.spark._errors import clearly
 from calipers.spark._groups import Key
 from calipers.spark._merge_sketches import Merging
 from calipers.spark._outgoing import BEYOND, FITS
+from calipers.spark._tasks import together
 
 # Bytes of sketches that are merged on the driver; beyond, Spark merges.
 ROOM_OF_DRIVER = 64 << 20
 
-# Bytes of sketches that a task of Spark merges, and the least number of them that become one where
-# all are of one group: so there is an end to such stages.
-_BYTES_OF_A_TASK = 64 << 20
+# What a task of Spark merges, in about a second: bytes of sketches, and how many of them.
+_BYTES_OF_A_TASK = 128 << 20
+_SKETCHES_OF_A_TASK = 1 << 15
+
+# The least number of sketches that become one where all are of one group: so there is an end to
+# such stages.
 _LEAST_MERGED = 4
 
 
@@ -41,13 +46,17 @@ class Facts:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A sketch for each group: bytes that the driver has `held`, or rows that Spark has `kept`."""
+    """A sketch for each group: bytes that the driver has `held`, or rows that Spark has `kept`.
+
+    Those that Spark keeps are in `n_parts` partitions.
+    """
 
     session: SparkSession
     keys: tuple[types.StructField, ...]
     facts: Facts
     held: dict[Key, bytes] | None = None
     kept: DataFrame | None = None
+    n_parts: int = 0
 
 
 def schema_of(keys: Sequence[types.StructField]) -> types.StructType:
@@ -64,45 +73,53 @@ def schema_of(keys: Sequence[types.StructField]) -> types.StructType:
     )
 
 
-def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gathered:
-    """Runs the job, and merges what it gives."""
+def gathered(
+    partials: DataFrame,
+    keys: tuple[types.StructField, ...],
+    reading: AbstractContextManager[None] | None = None,
+) -> Gathered:
+    """Runs the job, in the context of `reading`, and merges what it gives."""
     kept = partials.persist()
     try:
-        # One job where they are small together: it brings what the driver has room for, and says if
-        # there is more.
-        fits = sql.when(sql.col(ROOM) == FITS, sql.col(SKETCH)).alias(SKETCH)
-        sent = kept.where(sql.col(ROOM) < BEYOND).select(*(column(key.name) for key in keys), fits)
-        parts = _by_key(collected(sent, keys))
+        with reading or nullcontext():
+            parts = _sent(kept, keys)
         if parts is not None:
-            return _on_the_driver(kept.sparkSession, parts, keys)
+            return held_by_the_driver(kept.sparkSession, parts, keys)
         with clearly():
             total = kept.agg(sql.count("*"), sql.sum(sql.length(SKETCH))).first()
         n_sketches, n_bytes = (0, 0) if total is None else (total[0], total[1])
+        n_parts = _n_parts(n_sketches, n_bytes)
         if keys:
-            return _in_spark(kept, keys, n_bytes)
-        n_parts = min(_n_parts(n_bytes), n_sketches // _LEAST_MERGED)
+            return _merged_by_key(kept, keys, n_parts)
+        n_parts = min(n_parts, n_sketches // _LEAST_MERGED)
         if n_parts > 0:
-            # In stages, until they are few: a task merges some megabytes, however many there are in
-            # all.
-            return gathered(merged_in_spark(kept, keys, n_parts), keys)
-        return _on_the_driver(kept.sparkSession, {(): [part for _, part in collected(kept, keys)]}, keys)
+            # In stages, until they are few. Neighbours are merged, so that nothing is shuffled.
+            return gathered(kept.coalesce(n_parts).mapInArrow(merging(keys).stage(), schema_of(keys)), keys)
+        return held_by_the_driver(kept.sparkSession, {(): [part for _, part in collected(kept, keys)]}, keys)
     finally:
         kept.unpersist()
 
 
-def _by_key(sent: Iterable[tuple[Key, bytes]]) -> dict[Key, list[bytes]] | None:
-    """The sketches of each key; None where some did not fit."""
+def _sent(kept: DataFrame, keys: Sequence[types.StructField]) -> dict[Key, list[bytes]] | None:
+    """Runs the job: the sketches of each key, or None where the driver has no room for all.
+
+    One job where they are small together: it brings what the driver has room for, and says if
+    there is more.
+    """
+    fits = sql.when(sql.col(ROOM) == FITS, sql.col(SKETCH)).alias(SKETCH)
+    sent = kept.where(sql.col(ROOM) < BEYOND).select(*(column(key.name) for key in keys), fits)
     parts: dict[Key, list[bytes]] = {}
-    for key, part in sent:
+    for key, part in collected(sent, keys):
         if not part:
             return None
         parts.setdefault(key, []).append(part)
     return parts
 
 
-def _on_the_driver(
-    session: SparkSession, parts: dict[Key, list[bytes]], keys: tuple[types.StructField, ...]
+def held_by_the_driver(
+    session: SparkSession, parts: Mapping[Key, Sequence[bytes]], keys: tuple[types.StructField, ...]
 ) -> Gathered:
+    """The sketches of each key, merged here."""
     starts = np.cumsum([0, *map(len, parts.values())])
     sketches = _core.merge_runs([part for own in parts.values() for part in own], starts)
     packed, n, n_left_out, has_positive = _core.pack(sketches)
@@ -110,40 +127,33 @@ def _on_the_driver(
     return Gathered(session, keys, facts, held=dict(zip(parts, packed, strict=True)))
 
 
-def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...], n_bytes: int) -> Gathered:
-    kept = merged_in_spark(partials, keys, _n_parts(n_bytes)).persist()
+def _merged_by_key(partials: DataFrame, keys: tuple[types.StructField, ...], n_parts: int) -> Gathered:
+    """Merges in Spark; the driver holds the result where it has room for it."""
+    names = [key.name for key in keys]
+    merged = together(partials, names, n_parts).mapInArrow(merging(keys).stage(), schema_of(keys))
+    # Partials are still kept, so that the rows are not read again.
+    kept = merged.persist()
     try:
-        with clearly():
-            # Partials are still kept, so that the rows are not read again.
-            found = kept.agg(sql.sum(N), sql.sum(N_LEFT_OUT), sql.max(HAS_POSITIVE), sql.count("*")).first()
+        parts = _sent(kept, keys)
+        if parts is None:
+            with clearly():
+                found = kept.agg(sql.sum(N), sql.sum(N_LEFT_OUT), sql.max(HAS_POSITIVE), sql.count("*")).first()
+            n, n_left_out, has_positive, n_groups = found if found is not None else (0, 0, False, 0)
+            facts = Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups)
+            return Gathered(kept.sparkSession, keys, facts, kept=kept, n_parts=max(1, n_parts))
+        held = held_by_the_driver(kept.sparkSession, parts, keys)
     except BaseException:
         kept.unpersist()
         raise
-    n, n_left_out, has_positive, n_groups = found if found is not None else (0, 0, False, 0)
-    facts = Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups)
-    return Gathered(kept.sparkSession, keys, facts, kept=kept)
+    kept.unpersist()
+    return held
 
 
-def _n_parts(n_bytes: int) -> int:
-    """Tasks that sketches of so many bytes are merged by."""
-    return -(-n_bytes // _BYTES_OF_A_TASK)
+def _n_parts(n_sketches: int, n_bytes: int) -> int:
+    """Tasks by which so many sketches of so many bytes are merged."""
+    return max(-(-n_bytes // _BYTES_OF_A_TASK), -(-n_sketches // _SKETCHES_OF_A_TASK))
 
 
-def merging(keys: Sequence[types.StructField]) -> Merging:
+def merging(keys: Iterable[types.StructField]) -> Merging:
     """The stage that merges neighbours of one group."""
     return Merging(tuple(key.name for key in keys), ROOM_OF_DRIVER)
-
-
-def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField], n_parts: int = 1) -> DataFrame:
-    """A row for each group; without keys a row for each of the parts. Not started."""
-    columns = [column(key.name) for key in keys]
-    if columns:
-        usual = str(partials.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        # Without a number, Spark may take fewer where they are small; where the setting is none, it
-        # finds out itself.
-        is_too_few = usual.isdigit() and n_parts > int(usual)
-        spread = partials.repartition(n_parts, *columns) if is_too_few else partials.repartition(*columns)
-        together = spread.sortWithinPartitions(*columns)
-    else:
-        together = partials.repartition(n_parts)
-    return together.mapInArrow(merging(keys).stage(), schema_of(keys))

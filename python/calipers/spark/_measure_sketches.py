@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+from pyspark.sql import types
 
 from calipers._core import CalipersError
 from calipers._sketch import Sketch
@@ -27,6 +28,8 @@ class Question:
 
     columns: Mapping[str, str]
     answer: Callable[[Sketch, Mapping[str, Any]], list[Row]]
+    # So many take about a second.
+    groups_of_a_task: int
 
 
 def _measured(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
@@ -43,7 +46,9 @@ def _measured(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
 
 
 def _assessed(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
-    found = sketch.assess(**options)
+    choices = {name: value for name, value in options.items() if name in _CHOICES}
+    of_measure = {name: value for name, value in options.items() if name not in ("measure", *_CHOICES)}
+    found = sketch._assessed(options["measure"], of_measure, choices)
     own = found.to_dict()
     return [
         {
@@ -70,37 +75,54 @@ def _swept(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def _schema(text: str) -> dict[str, str]:
+def schema(text: str) -> dict[str, str]:
     """Names and types of columns, from text as Spark writes a schema."""
     return dict(column.split() for column in text.split(","))
 
+
+# The options of an assessment, beside those of the measure.
+_CHOICES = ("level", "n_resamples", "method", "debias", "random_state", "n_tests")
 
 _OF_MEASURE = "measure string, value double, numerical_bound double"
 _OF_INTERVAL = "lower double, upper double, is_upper_limit boolean, debiased double, standard_error double"
 _OF_SWEEP = ", ".join(f"{name} double, {name}_bound double" for name in ("ece_uniform", "ece_quantile", "ls_ece"))
 QUESTIONS = {
-    "measure": Question(_schema(f"{_OF_MEASURE}, settings string"), _measured),
+    "measure": Question(schema(f"{_OF_MEASURE}, settings string"), _measured, 1024),
     "assess": Question(
-        _schema(
-            f"{_OF_MEASURE}, floor double, p_value double, significant boolean, {_OF_INTERVAL}, "
+        schema(
+            f"{_OF_MEASURE}, floor double, p_value double, p_adjusted double, significant boolean, {_OF_INTERVAL}, "
             "sentence string, settings string"
         ),
         _assessed,
+        16,
     ),
-    "sweep": Question(_schema(f"n_bins bigint, {_OF_SWEEP}, verdict string, sentence string"), _swept),
+    "sweep": Question(schema(f"n_bins bigint, {_OF_SWEEP}, verdict string, sentence string"), _swept, 16),
 }
 
 # Beside the values: counts of the sketch, and why there is no value.
 ALWAYS = {"n": "bigint", "n_left_out": "bigint", "error": "string"}
-_ARROW = {"string": pa.string(), "double": pa.float64(), "boolean": pa.bool_(), "bigint": pa.int64()}
+ARROW = {"string": pa.string(), "double": pa.float64(), "boolean": pa.bool_(), "bigint": pa.int64()}
+
+
+# The same types as Spark has them.
+KINDS = {
+    "string": types.StringType(),
+    "double": types.DoubleType(),
+    "boolean": types.BooleanType(),
+    "bigint": types.LongType(),
+}
 
 
 def check_names(by: Sequence[str], questions: Sequence[str] = tuple(QUESTIONS)) -> None:
-    """Raises an error for a key with the name of a column of the result; to Spark `N` is `n`."""
+    """Raises an error for a key with the name of a column of the result."""
     results = {name for question in questions for name in (*QUESTIONS[question].columns, *ALWAYS)}
+    check_free(by, results, "rename it by withColumnRenamed")
+
+
+def check_free(by: Sequence[str], results: Container[str], hint: str) -> None:
+    """Raises an error for a key that is called as a result is; to Spark `N` is `n`."""
     taken = [name for name in by if name.lower() in results]
     if taken:
-        hint = "rename it by withColumnRenamed"
         raise input_error(
             "invalid_setting", f"by must not be called {taken[0]!r}, as a column of the result is: {hint}"
         )
@@ -142,9 +164,7 @@ class Asking:
             places += [place] * len(answers)
         taken = pa.array(places, pa.int64())
         columns = {name: batch.column(name).take(taken) for name in self.names}
-        values = {
-            name: pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in self.columns().items()
-        }
+        values = {name: pa.array([row.get(name) for row in rows], ARROW[kind]) for name, kind in self.columns().items()}
         return pa.RecordBatch.from_arrays([*columns.values(), *values.values()], [*columns, *values])
 
     def _answers(self, sketch: Sketch) -> list[Row]:

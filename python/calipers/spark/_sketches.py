@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from pyspark.sql import Column, DataFrame, SparkSession, types
@@ -15,22 +15,18 @@ from calipers._documented import documented
 from calipers._measures import LISTED, measures
 from calipers._parquet import FOLDERS, START
 from calipers._recalibrator import Recalibrator
+from calipers._result import html_table
 from calipers._sketch import Sketch
 from calipers._sketch_improvement import SketchImprovement, improvement_from_sketches
-from calipers.spark._collect import collected, created, shown
+from calipers.spark._adjust import Adjust, Adjusting, check_adjust
+from calipers.spark._collect import collected, created, keys_where, shown
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, input_error, key_field
 from calipers.spark._errors import clearly
-from calipers.spark._gather import Gathered, gathered, merging, schema_of
-from calipers.spark._measure_sketches import Asking, check_names
+from calipers.spark._gather import Gathered, gathered, held_by_the_driver, merging, schema_of
+from calipers.spark._groups import Key
+from calipers.spark._measure_sketches import KINDS, QUESTIONS, Asking, check_names
 from calipers.spark._session import session as active_session
-
-# Types of values, by the names that `_measure_sketches` has for them.
-_KINDS = {
-    "string": types.StringType(),
-    "double": types.DoubleType(),
-    "boolean": types.BooleanType(),
-    "bigint": types.LongType(),
-}
+from calipers.spark._tasks import spread_over
 
 
 class Sketches:
@@ -65,6 +61,14 @@ class Sketches:
     def __repr__(self) -> str:
         left_out = f", n_left_out={self.n_left_out}" if self.n_left_out else ""
         return f"Sketches(n={self.n}{left_out}, n_groups={self.n_groups}, by={self.by!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [("rows", f"{self.n:,}"), ("groups", f"{self.n_groups:,}"), ("by", ", ".join(self.by) or "none")]
+        if self.n_left_out:
+            rows.append(("left out", f"{self.n_left_out:,}"))
+        is_held = self._found.held is not None
+        rows.append(("kept by", "the driver" if is_held else "Spark, until unpersist"))
+        return html_table(("sketches", "one for each group"), rows)
 
     @property
     def dataframe(self) -> DataFrame:
@@ -159,7 +163,12 @@ class Sketches:
 
     def where(self, condition: Column | str) -> Sketches:
         """The groups whose keys satisfy a condition, as of `DataFrame.where`."""
-        return self._with(self._rows.where(condition), self._keys)
+        held = self._found.held
+        if held is None:
+            return self._with(self._rows.where(condition), self._keys)
+        chosen = keys_where(self._found.session, list(held), self._keys, condition)
+        parts = list(held.items())
+        return self._holding({parts[place][0]: [parts[place][1]] for place in chosen}, self._keys)
 
     def merged_by(self, *by: str) -> Sketches:
         """Sketches of fewer groups: those that agree in these of the columns are merged."""
@@ -167,7 +176,16 @@ class Sketches:
         if unknown:
             raise input_error("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
         keys = tuple(key for name in by for key in self._keys if key.name == name)
+        if self._found.held is not None:
+            places = [self.by.index(name) for name in by]
+            parts: dict[Key, list[bytes]] = {}
+            for key, sketch in self._found.held.items():
+                parts.setdefault(tuple(key[place] for place in places), []).append(sketch)
+            return self._holding(parts, keys)
         return self._with(self._rows.select(*(column(key.name) for key in keys), SKETCH), keys)
+
+    def _holding(self, parts: dict[Key, list[bytes]], keys: tuple[types.StructField, ...]) -> Sketches:
+        return Sketches(held_by_the_driver(self._found.session, parts, keys), empty=self._empty)
 
     def _with(self, rows: DataFrame, keys: tuple[types.StructField, ...]) -> Sketches:
         return Sketches(gathered(_partials(rows, keys), keys), empty=self._empty)
@@ -204,6 +222,7 @@ class Sketches:
         n_resamples: int = 1000,
         method: Method = None,
         debias: Debias = "local",
+        adjust: Adjust = "holm",
         random_state: int = 0,
         **options: Any,
     ) -> DataFrame:
@@ -214,6 +233,10 @@ class Sketches:
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
             The last with bins of equal width. All groups have the sigma of all rows unless one is
             given.
+        adjust : {"holm", "bh", "by"} or None
+            How p-values are adjusted for the number of groups: ``p_adjusted``. Where a p-value is
+            as small as `n_resamples` can show, there are as many more draws as it needs to be
+            significant after adjustment, at most 100,000.
         **options
             Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and
             ``tolerance`` for `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
@@ -222,13 +245,19 @@ class Sketches:
         -------
         pyspark.sql.DataFrame
             Keys, ``measure``, ``value``, ``numerical_bound``, ``floor``, ``p_value``,
-            ``significant``, ``lower``, ``upper``, ``is_upper_limit``, ``debiased``,
+            ``p_adjusted``, ``significant``, ``lower``, ``upper``, ``is_upper_limit``, ``debiased``,
             ``standard_error``, ``sentence``, ``settings`` as JSON, ``n``, ``n_left_out``, and
-            ``error``.
+            ``error``. ``significant`` is that of a group by itself; for many groups, compare
+            ``p_adjusted`` with 1 - level.
         """
-        choices = {name: value for name, value in locals().items() if name not in ("self", "options")}
+        choices = {name: value for name, value in locals().items() if name not in ("self", "adjust", "options")}
+        check_adjust(adjust)
         self._try("assess", {**choices, **options})
-        return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
+        if adjust is None:
+            return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
+        choices["n_tests"] = max(1, self.n_groups)
+        answers = self._ask("assess", {**choices, **self._one_sigma(measure, options)})
+        return Adjusting(adjust, "p_value", "p_adjusted").applied(answers, self._n_tasks("assess"))
 
     @documented
     def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
@@ -254,8 +283,17 @@ class Sketches:
         self._try("sweep", asked)
         return self._ask("sweep", asked)
 
-    def write(self, path: str, *, mode: Literal["error", "overwrite", "append", "ignore"] = "error") -> None:
-        """Writes a row for each group to Parquet, as the command, Python and `read` read it.
+    def write(
+        self,
+        path: str,
+        *,
+        mode: Literal["error", "overwrite", "append", "ignore"] = "error",
+        format: str = "parquet",  # noqa: A002 (as Spark calls it)
+        **options: Any,
+    ) -> None:
+        """Writes a row for each group, as `read` reads it.
+
+        Parquet is read by the command and by `calipers.read_sketches`, too.
 
         Parameters
         ----------
@@ -263,12 +301,17 @@ class Sketches:
             A folder, wherever Spark can write.
         mode : {"error", "overwrite", "append", "ignore"}
             What happens if it is there; sketches that are appended are merged by whoever reads.
+        format : str
+            What Spark can write: ``"delta"`` for Delta Lake, where that is installed. For a table
+            of a catalog use ``sketches.dataframe.write.saveAsTable(...)``.
+        **options
+            Those of the format, such as ``mergeSchema=True``.
         """
         # What the driver holds is one file: Spark would begin with an empty one where groups are
         # few.
         rows = self._rows if self._found.held is None else self._rows.coalesce(1)
         with clearly():
-            rows.write.mode(mode).parquet(path)
+            rows.write.format(format).mode(mode).options(**options).save(path)
 
     def unpersist(self) -> None:
         """Lets Spark forget what it keeps of many groups.
@@ -291,6 +334,9 @@ class Sketches:
         asked = {name: value for name, value in options.items() if name in ("noise", "link", "tolerance")}
         return {**options, "sigma": self._merged.ls_ece(**asked).settings["sigma"]}
 
+    def _n_tasks(self, question: str) -> int:
+        return -(-self.n_groups // QUESTIONS[question].groups_of_a_task)
+
     def _try(self, question: str, options: dict[str, Any]) -> None:
         """Raises TypeError on the driver where an option is not one: no job is needed to say so."""
         try:
@@ -301,9 +347,10 @@ class Sketches:
 
     def _ask(self, question: str, options: dict[str, Any]) -> DataFrame:
         asking = Asking(question, options, tuple(self.by))
-        values = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
+        values = [types.StructField(name, KINDS[kind]) for name, kind in asking.columns().items()]
         check_names(self.by, [question])
-        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *values]))
+        rows = spread_over(self._rows, self._found.n_parts, self._n_tasks(question))
+        return rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *values]))
 
 
 def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame:
@@ -311,25 +358,39 @@ def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame
     return rows.mapInArrow(merging(keys).stage(), schema_of(keys))
 
 
-def read(path: str | Sequence[str], *, session: SparkSession | None = None) -> Sketches:
-    """The sketches that `Sketches.write`, the command or Python have written to Parquet.
+def read(
+    path: str | Sequence[str] | DataFrame,
+    *,
+    format: str = "parquet",  # noqa: A002 (as Spark calls it)
+    session: SparkSession | None = None,
+    **options: Any,
+) -> Sketches:
+    """The sketches that `Sketches.write`, the command or Python have written.
 
     Those of one group are merged.
 
     Parameters
     ----------
-    path : str or sequence of str
-        Files or folders; where folders are named ``day=2026-01-31``, the day is a key.
+    path : str, sequence of str, or pyspark.sql.DataFrame
+        Files or folders; where folders are named ``day=2026-01-31``, the day is a key. Or rows that
+        Spark has read, such as ``session.table("sketches")``: a column ``sketch``, and keys.
+    format : str
+        What Spark can read, such as ``"delta"``.
     session : pyspark.sql.SparkSession, optional
         The active one, or a new one, unless given.
+    **options
+        Those of the format, such as ``versionAsOf=3``.
 
     Returns
     -------
     Sketches
     """
-    reader = (session or active_session()).read
-    with clearly():
-        df = reader.parquet(path) if isinstance(path, str) else reader.parquet(*path)
+    if hasattr(path, "mapInArrow"):
+        df = cast("DataFrame", path)
+    else:
+        paths = path if isinstance(path, str) else list(path)
+        with clearly():
+            df = (session or active_session()).read.format(format).options(**options).load(paths)
     # The folders of a stream tell its micro-batches apart, which are no groups.
     return of_rows(df.drop(*FOLDERS) if START in df.columns else df)
 
