@@ -24,6 +24,7 @@ mod quick;
 mod recalibration;
 mod report;
 mod results;
+mod runs;
 mod simulation;
 mod sketch;
 mod sketch_runs;
@@ -51,6 +52,7 @@ mod _core {
         pool::{set_threads, set_threads_here},
         recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},
+        runs::{assess_runs, estimate_runs},
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,
         sketch_runs::{merge_runs, pack, update_runs},
