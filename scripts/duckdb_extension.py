@@ -4,7 +4,7 @@ DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes with t
 first, and 256 bytes for a signature. This file has none, so that DuckDB loads it only with
 `allow_unsigned_extensions`.
 
-    python3 scripts/duckdb_extension.py LIBRARY EXTENSION
+    python3 scripts/duckdb_extension.py target/release calipers.duckdb_extension
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import os
 import platform
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,16 +42,25 @@ def footer(of_platform: str) -> bytes:
     return b"".join(field.encode().ljust(32, b"\0") for field in reversed(fields)) + bytes(256)
 
 
+def library(folder: Path) -> Path:
+    """The library that cargo has built into that folder."""
+    names = ("libcalipers_duckdb.so", "libcalipers_duckdb.dylib", "calipers_duckdb.dll")
+    found = [folder / name for name in names if (folder / name).exists()]
+    if not found:
+        sys.exit(f"{folder} has none of {', '.join(names)}: run cargo build -p calipers-duckdb")
+    return found[0]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", type=Path)
-    parser.add_argument("extension", type=Path)
+    parser.add_argument("folder", type=Path, help="where cargo has built the library")
+    parser.add_argument("extension", type=Path, help="the file to write")
     parser.add_argument("--platform", default=None, help="as DuckDB's `PRAGMA platform` prints it; this machine's")
     given = parser.parse_args()
     given.extension.parent.mkdir(parents=True, exist_ok=True)
     # A database that has loaded the former file keeps it, since this is another one with its name.
     part = given.extension.with_suffix(".part")
-    part.write_bytes(given.library.read_bytes() + footer(given.platform or this_platform()))
+    part.write_bytes(library(given.folder).read_bytes() + footer(given.platform or this_platform()))
     os.replace(part, given.extension)
 
 

@@ -4,7 +4,7 @@ use calipers::{BinaryView, Error, Filling, Sketch};
 
 use crate::options::Kind;
 
-/// Rows from which on a group has a table for filling of 5 MB: a part of what so many rows take.
+/// Rows from which on a table for filling, of 5 MB, is a part of what they take anyway.
 const MANY: u64 = 1 << 17;
 
 /// A sketch; with the table for filling where there are many rows.
@@ -25,17 +25,26 @@ impl Filled {
         Filled::Few(kind.empty.empty_like())
     }
 
+    /// Whether chunks of any size are added quickly.
+    pub(super) fn takes_any(&self) -> bool {
+        matches!(self, Filled::Many(_))
+    }
+
+    /// With a table for filling, if there are enough rows for it.
+    pub(super) fn with_table(self) -> Self {
+        match self {
+            // Weighted rows do not go through that table.
+            Filled::Few(sketch) if sketch.n() >= MANY && !sketch.is_weighted() => {
+                Filled::Many(Box::new(Filling::new(sketch)))
+            }
+            filled => filled,
+        }
+    }
+
     pub(super) fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
         match self {
+            Filled::Few(sketch) => sketch.update(view),
             Filled::Many(filling) => filling.update(view),
-            Filled::Few(sketch) => {
-                sketch.update(view)?;
-                // Weighted rows do not go through that table.
-                if sketch.n() >= MANY && !sketch.is_weighted() {
-                    *self = Filled::Many(Box::new(Filling::new(sketch.clone())));
-                }
-                Ok(())
-            }
         }
     }
 

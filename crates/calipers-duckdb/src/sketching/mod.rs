@@ -15,9 +15,13 @@ use arguments::Arguments;
 use filled::Filled;
 use waiting::Waiting;
 
-/// Rows that wait before they go into a sketch together: a call for each row would take longer than
-/// the row, and a group of fewer rows has no sketch before its end.
-const MOST_WAITING: usize = 256;
+/// Rows of a group wait before they go into its sketch together, at least so many: a call for each
+/// would take longer than the row, and cells of many groups are in no cache.
+const SOME: usize = 1 << 12;
+
+/// And so many, while they take less memory than the cells that they would go into: from here on
+/// the core has a faster way for them.
+const MANY: usize = 1 << 15;
 
 /// Fewer rows do not tell a fault of all of them, as percentages, from one of some.
 const ENOUGH_TO_TELL: usize = 1000;
@@ -31,6 +35,8 @@ pub(crate) struct Sketching {
     filled: Option<Filled>,
     /// Valid rows that are in none yet.
     waiting: Waiting,
+    /// Whether rows are in so many cells that they take less memory than these.
+    is_spread: bool,
 }
 
 impl Aggregate for Sketching {
@@ -45,15 +51,19 @@ impl Aggregate for Sketching {
         let is_valid = checked.len() == n;
         runs.each(|run, state| {
             state.take_kind(&arguments.kind)?;
-            let added = if run.len() == n {
-                checked.binary().and_then(|view| state.filled().update(&view))
-            } else if is_valid && run.len() < MOST_WAITING {
-                state.waiting.add(&arguments, run);
-                state.settle_if_many()
-            } else {
+            let added = match &mut state.filled {
+                Some(filled) if run.len() == n && filled.takes_any() => {
+                    checked.binary().and_then(|view| filled.update(&view))
+                }
+                _ if is_valid => {
+                    state.waiting.add(&arguments, run.clone());
+                    state.settle_if_many(run.len() == n)
+                }
                 // Rows that are left out are counted in the sketch of their group.
-                let rows = input.rows(run).and_then(|rows| rows.check_batch(&mut Tally::default()));
-                rows.and_then(|rows| state.filled().update(&rows.binary()?))
+                _ => {
+                    let rows = input.rows(run).and_then(|rows| rows.check_batch(&mut Tally::default()));
+                    rows.and_then(|rows| state.filled().update(&rows.binary()?))
+                }
             };
             added.map_err(failure::text)
         })
@@ -64,7 +74,7 @@ impl Aggregate for Sketching {
         self.take_kind(kind)?;
         let merged = other.filled.iter().try_for_each(|filled| self.filled().merge(filled));
         self.waiting.append(&other.waiting);
-        merged.and_then(|()| self.settle_if_many()).map_err(failure::text)
+        merged.and_then(|()| self.settle_if_many(false)).map_err(failure::text)
     }
 
     fn finish(&self) -> Result<Option<Vec<u8>>, String> {
@@ -92,17 +102,27 @@ impl Sketching {
         self.filled.get_or_insert_with(|| kind.as_deref().map_or_else(Filled::default, Filled::new))
     }
 
-    /// Puts rows that wait into the sketch, if they are enough.
-    fn settle_if_many(&mut self) -> Result<(), Error> {
-        if self.waiting.len() < MOST_WAITING {
+    /// Puts rows that wait into the sketch, if they are enough. Where all rows of a chunk are of this
+    /// group, there are few groups at a time, and it may have a table for filling.
+    fn settle_if_many(&mut self, has_chunk: bool) -> Result<(), Error> {
+        if self.waiting.len() < if self.is_spread { MANY } else { SOME } {
             return Ok(());
         }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        let form = self.kind.as_ref().map_or(calipers::Form::Probabilities, |kind| kind.form);
-        waiting.each(form, |view| self.filled().update(view))?;
-        // Its memory is used again.
-        waiting.clear();
-        self.waiting = waiting;
+        let Some(kind) = self.kind.clone() else { return Ok(()) };
+        if !self.is_spread {
+            let mut sketch = kind.empty.empty_like();
+            self.waiting.each(kind.form, |view| sketch.update(view))?;
+            if sketch.memory() > self.waiting.memory() {
+                self.is_spread = true;
+                return Ok(());
+            }
+            self.filled().merge(&Filled::Few(sketch))?;
+        } else {
+            let mut filled = self.filled.take().unwrap_or_else(|| Filled::new(&kind));
+            self.waiting.each(kind.form, |view| filled.update(view))?;
+            self.filled = Some(if has_chunk { filled.with_table() } else { filled });
+        }
+        self.waiting.clear();
         Ok(())
     }
 }
