@@ -165,7 +165,7 @@ impl<'a> Bytes<'a> {
             length => {
                 let [.., a, b, c, d, e, f, g, h] = self.rest;
                 let data = usize::from_ne_bytes([a, b, c, d, e, f, g, h]) as *const u8;
-                // SAFETY: DuckDB has a pointer to all bytes there, which live as long as the vector.
+                // SAFETY: DuckDB has a pointer to all bytes there, which live as the vector does.
                 unsafe { slice::from_raw_parts(data, length) }
             }
         }

@@ -102,8 +102,8 @@ impl Sketching {
         self.filled.get_or_insert_with(|| kind.as_deref().map_or_else(Filled::default, Filled::new))
     }
 
-    /// Puts rows that wait into the sketch, if they are enough. Where all rows of a chunk are of this
-    /// group, there are few groups at a time, and it may have a table for filling.
+    /// Puts rows that wait into the sketch, if they are enough. Where all rows of a chunk are of
+    /// this group, there are few groups at a time, and it may have a table for filling.
     fn settle_if_many(&mut self, has_chunk: bool) -> Result<(), Error> {
         if self.waiting.len() < if self.is_spread { MANY } else { SOME } {
             return Ok(());
