@@ -17,6 +17,7 @@ from typing import Any
 import calipers as cal
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ def connection(rows: dict[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def fill(connection: duckdb.DuckDBPyConnection, rows: dict[str, Any]) -> None:
-    connection.register("given", {name: column for name, column in rows.items()})
+    connection.register("given", pa.table(rows))
     connection.execute("create table rows as select * from given")
     connection.unregister("given")
 
@@ -85,7 +86,9 @@ def test_the_bytes_are_those_of_a_sketch(connection: duckdb.DuckDBPyConnection, 
         "p::float, y": cal.Sketch().update(y, p.astype(np.float32)),
         "p, y, 'monitoring'": cal.Sketch(profile="monitoring").update(y, p),
         "p, y, 'exact'": cal.Sketch().update(y, p),
-        "p, y, 'resolution=9, n_bins=7 20, clip=1e-4'": cal.Sketch(resolution=9, n_bins=(7, 20), clip=1e-4).update(y, p),
+        "p, y, 'resolution=9, n_bins=7 20, clip=1e-4'": cal.Sketch(resolution=9, n_bins=(7, 20), clip=1e-4).update(
+            y, p
+        ),
         "p, y, w": cal.Sketch().update(y, p, sample_weight=w),
         "p::float, y::int, w, 'monitoring'": cal.Sketch(profile="monitoring").update(
             y, p.astype(np.float32), sample_weight=w
@@ -119,7 +122,16 @@ def test_bytes_and_values_are_those_of_the_command(connection: duckdb.DuckDBPyCo
         found = one(connection, f"select calipers_sketch(p, y, '{profile}') from rows")
         assert found == made.read_bytes()
         connection.execute("create or replace temp table one as select ?::blob as s", [found])
-        asked = ["assess", str(made), "--sigma", "0.25", "--n-bins", "15", "--measure", "ls_ece,expected_calibration_error"]
+        asked = [
+            "assess",
+            str(made),
+            "--sigma",
+            "0.25",
+            "--n-bins",
+            "15",
+            "--measure",
+            "ls_ece,expected_calibration_error",
+        ]
         printed = subprocess.run([str(COMMAND), *asked, "--json"], check=True, capture_output=True, text=True).stdout
         by_name = {entry["estimate"]["measure"]: entry for entry in _assessments(json.loads(printed))}
         ls_ece, ece = by_name["ls_ece"], by_name["expected_calibration_error"]
@@ -178,7 +190,8 @@ def test_tied_rows_and_many_rows_of_a_group() -> None:
     # Groups that settle early, since their rows are in few cells, and one with a table for filling.
     with connected() as connection:
         connection.execute(
-            "create table t as select ((i * 7919) % 100 + 0.5) / 100 as p, (i * 31) % 11 < 4 as y, i from range(600000) r(i)"
+            "create table t as select ((i * 7919) % 100 + 0.5) / 100 as p, (i * 31) % 11 < 4 as y, i "
+            "from range(600000) r(i)"
         )
         columns = connection.execute("select p, y, i from t order by i").fetchnumpy()
         whole = cal.Sketch().update(columns["y"], columns["p"]).to_bytes()
@@ -246,10 +259,13 @@ def test_windows_filters_and_distinct(connection: duckdb.DuckDBPyConnection, row
     query = "select calipers_sketch(p, y) filter (g = 3) from rows"
     of = rows["g"] == 3
     assert one(connection, query) == cal.Sketch().update(rows["y"][of], rows["p"][of]).to_bytes()
-    assert one(connection, "select calipers_n(calipers_sketch(distinct p, y)) from (select 0.5 as p, true as y from rows)") == 1
+    assert (
+        one(connection, "select calipers_n(calipers_sketch(distinct p, y)) from (select 0.5 as p, true as y from rows)")
+        == 1
+    )
 
 
-def test_null(connection: duckdb.DuckDBPyConnection, rows: dict[str, Any]) -> None:
+def test_null(connection: duckdb.DuckDBPyConnection) -> None:
     assert one(connection, "select calipers_sketch(p, y) from rows where false") is None
     assert one(connection, "select calipers_merge(null::blob)") is None
     assert one(connection, "select calipers_ls_ece(null::blob, 0.1)") is None
@@ -274,7 +290,9 @@ def test_invalid_rows_are_counted_in_their_group(connection: duckdb.DuckDBPyConn
     missing = [None if bad else value for value, bad in zip(rows["p"].tolist(), np.isnan(p), strict=True)]
     labels = [None if bad else value for value, bad in zip(rows["y"].tolist(), np.isnan(y), strict=True)]
     expected = cal.Sketch().update(np.array(labels, dtype=object), np.array(missing, dtype=object), invalid="count")
-    assert cal.Sketch.from_bytes(found).left_out == expected.left_out == {"missing label": 100, "missing probability": 100}
+    assert (
+        cal.Sketch.from_bytes(found).left_out == expected.left_out == {"missing label": 100, "missing probability": 100}
+    )
     assert found == expected.to_bytes()
     parts = f"select calipers_sketch({query}) as s from rows group by g"
     assert one(connection, f"select calipers_merge(s) from ({parts})") == found
@@ -314,7 +332,9 @@ def test_an_error_has_the_rule_and_the_value(connection: duckdb.DuckDBPyConnecti
 
 def test_unlike_sketches_are_not_merged(connection: duckdb.DuckDBPyConnection) -> None:
     sketches = "select calipers_sketch(0.5, 1) as s union all select calipers_sketch(0.5, 1, 'clip=1e-3')"
-    assert "sketches must have the same clip to be merged" in said(connection, f"select calipers_merge(s) from ({sketches})")
+    assert "sketches must have the same clip to be merged" in said(
+        connection, f"select calipers_merge(s) from ({sketches})"
+    )
 
 
 def test_try_makes_an_error_null(connection: duckdb.DuckDBPyConnection) -> None:
@@ -330,9 +350,13 @@ def test_states_are_freed(connection: duckdb.DuckDBPyConnection) -> None:
         return int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def aggregate() -> None:
-        connection.execute("select sum(octet_length(s)) from (select calipers_sketch(p, y) as s from rows group by row // 4)").fetchall()
+        connection.execute(
+            "select sum(octet_length(s)) from (select calipers_sketch(p, y) as s from rows group by row // 4)"
+        ).fetchall()
         with pytest.raises(duckdb.Error):
-            connection.execute("select calipers_sketch(p, if(row > 90000, 2, y::int)) from rows group by row // 4").fetchall()
+            connection.execute(
+                "select calipers_sketch(p, if(row > 90000, 2, y::int)) from rows group by row // 4"
+            ).fetchall()
 
     for _ in range(3):
         aggregate()
@@ -345,7 +369,8 @@ def test_states_are_freed(connection: duckdb.DuckDBPyConnection) -> None:
 
 def test_large_input_in_the_memory_of_a_sketch() -> None:
     with connected() as connection:
-        uniform = "select (hash(i) % 1000003 + 0.5) / 1000003 as p, hash(i + 7) % 1000003 < hash(i) % 1000003 as y from range(4000000) r(i)"
+        numbers = "select hash(i) % 1000003 as a, hash(i + 7) % 1000003 as b from range(4000000) r(i)"
+        uniform = f"select (a + 0.5) / 1000003 as p, b < a as y from ({numbers})"
         found = cal.Sketch.from_bytes(one(connection, f"select calipers_sketch(p, y) from ({uniform})"))
         assert found.n == 4_000_000
         assert abs(found.ls_ece(sigma=0.1) - found.ls_ece(sigma=0.2)) < 0.1
@@ -353,7 +378,9 @@ def test_large_input_in_the_memory_of_a_sketch() -> None:
 
 def test_the_example_of_the_guide_runs() -> None:
     text = (ROOT / "docs" / "guide" / "sql.md").read_text(encoding="utf-8")
-    blocks = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "duckdb" in block]
+    blocks = [
+        block for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "duckdb" in block
+    ]
     assert len(blocks) == 1
     source = blocks[0].replace("target/duckdb/calipers.duckdb_extension", str(EXTENSION))
     test = doctest.DocTestParser().get_doctest(source, {}, "sql.md", "sql.md", 0)

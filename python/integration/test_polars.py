@@ -79,7 +79,9 @@ def test_values_are_those_of_the_functions(rows: pl.DataFrame) -> None:
         float(cal.ls_ece(y, rows.select(logit).to_series(), from_logits=True, sigma=0.1)): logit.calipers.ls_ece(
             "y", sigma=0.1, from_logits=True
         ),
-        float(cal.brier_score(y, p.cast(pl.Float32))): pl.col("p").cast(pl.Float32).calipers.measure("brier_score", "y"),
+        float(cal.brier_score(y, p.cast(pl.Float32))): pl.col("p")
+        .cast(pl.Float32)
+        .calipers.measure("brier_score", "y"),
     }
     for value, expression in cases.items():
         assert rows.select(expression).item() == value
@@ -94,9 +96,11 @@ def test_every_measure_of_rows_and_of_sketches(rows: pl.DataFrame) -> None:
     for measure in cal.measures():
         found = few.group_by(1).agg(pl.col("p").calipers.measure(measure.name, "y"))["p"].item()
         with np.errstate(all="ignore"):
-            assert found == float(cal.assess(few["y"], few["p"], measure=measure.name, n_resamples=20).estimate) if (
-                measure.larger_is_worse
-            ) else np.isfinite(found)
+            assert (
+                found == float(cal.assess(few["y"], few["p"], measure=measure.name, n_resamples=20).estimate)
+                if (measure.larger_is_worse)
+                else np.isfinite(found)
+            )
         if measure.from_sketch != "nothing":
             value = sketched.select(pl.col("s").calipers.measure(measure.name)).item()
             assert value == float(sketch.estimate(measure.name)), measure.name
@@ -116,7 +120,9 @@ def test_sketches_are_those_of_the_rows_and_merge(rows: pl.DataFrame) -> None:
     assert halves.select(pl.col("s").calipers.n()).sum().item() == N
     values = groups.select("g", pl.col("s").calipers.ls_ece(sigma=0.3).alias("v"))
     first = groups.row(0, named=True)
-    assert values.filter(pl.col("g") == first["g"])["v"].item() == float(cal.Sketch.from_bytes(first["s"]).ls_ece(sigma=0.3))
+    assert values.filter(pl.col("g") == first["g"])["v"].item() == float(
+        cal.Sketch.from_bytes(first["s"]).ls_ece(sigma=0.3)
+    )
     monitoring = pl.col("p").calipers.sketch("y", profile="monitoring", n_bins=[7])
     expected = cal.Sketch(profile="monitoring", n_bins=[7]).update(rows["y"], rows["p"]).to_bytes()
     assert rows.select(monitoring).item() == expected
@@ -133,7 +139,16 @@ def test_chunks_change_nothing(rows: pl.DataFrame) -> None:
 @pytest.mark.skipif(COMMAND is None, reason="no command: set CALIPERS")
 def test_bytes_are_those_of_the_command(rows: pl.DataFrame, tmp_path: Path) -> None:
     rows.select("p", pl.col("y").cast(pl.Int8)).write_parquet(tmp_path / "rows.parquet")
-    arguments = ["sketch", str(tmp_path / "rows.parquet"), "--prob", "p", "--label", "y", "-o", str(tmp_path / "s.calipers")]
+    arguments = [
+        "sketch",
+        str(tmp_path / "rows.parquet"),
+        "--prob",
+        "p",
+        "--label",
+        "y",
+        "-o",
+        str(tmp_path / "s.calipers"),
+    ]
     subprocess.run([str(COMMAND), *arguments], check=True, capture_output=True)
     found = pl.scan_parquet(tmp_path / "rows.parquet").select(pl.col("p").calipers.sketch("y")).collect().item()
     assert found == (tmp_path / "s.calipers").read_bytes()
@@ -175,7 +190,9 @@ def test_groups_without_rows_and_nulls(rows: pl.DataFrame) -> None:
         part = few.filter(pl.col("g") == key)
         assert value == (float(cal.expected_calibration_error(part["y"], part["p"])) if key > 10 else None)
     assert pl.DataFrame({"s": [None]}, schema={"s": pl.Binary}).select(pl.col("s").calipers.merge()).item() is None
-    mixed = few.select(pl.col("p").calipers.sketch("y").alias("s")).vstack(pl.DataFrame({"s": [None]}, schema={"s": pl.Binary}))
+    mixed = few.select(pl.col("p").calipers.sketch("y").alias("s")).vstack(
+        pl.DataFrame({"s": [None]}, schema={"s": pl.Binary})
+    )
     assert mixed.select(pl.col("s").calipers.n())["s"].to_list() == [1000, None]
     holes = few.with_columns(pl.when(pl.int_range(pl.len()) % 10 == 0).then(None).otherwise("p").alias("p"))
     with pytest.raises(pl.exceptions.ComputeError, match="probability in row 0 is missing"):
@@ -188,7 +205,7 @@ def test_groups_without_rows_and_nulls(rows: pl.DataFrame) -> None:
 
 def test_errors(rows: pl.DataFrame) -> None:
     def said(expression: pl.Expr) -> str:
-        with pytest.raises(Exception) as error:  # noqa: PT011 (Polars makes its own of ours)
+        with pytest.raises(Exception) as error:
             rows.group_by("g").agg(expression)
         return str(error.value)
 

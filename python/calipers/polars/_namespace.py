@@ -170,7 +170,7 @@ class CalipersNamespace:
     ) -> pl.Expr:
         """A value with its noise floor, p-value and interval, as a struct.
 
-        The fields are value, numerical_bound, floor, floor.deviation, lower, upper, p_value and sentence;
+        The fields are value, numerical_bound, floor, floor_std, lower, upper, p_value and sentence;
         ``.struct.unnest()`` makes columns of them. p-values are not adjusted for the number of
         groups.
 
@@ -193,9 +193,7 @@ class CalipersNamespace:
         drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
         if label is None:
             self._check_sketches(weight=weight)
-            return self._of_sketches(
-                lambda sketch: _summary(sketch, asked, drawn), pl.Struct(_ASSESSMENT)
-            )
+            return self._of_sketches(lambda sketch: _summary(sketch, asked, drawn), pl.Struct(_ASSESSMENT))
 
         def values(groups: Groups) -> pl.Series:
             found = _ask(_core.assess_runs, asked, groups, {**drawn, "method": None, "debias": "local"})
@@ -264,7 +262,9 @@ class CalipersNamespace:
 
         def answers(sketches: pl.Series) -> pl.Series:
             if sketches.dtype not in (pl.Binary, pl.Null):
-                raise TypeError(f"a column of sketches must be Binary, got {sketches.dtype}; for probabilities pass labels")
+                raise TypeError(
+                    f"a column of sketches must be Binary, got {sketches.dtype}; for probabilities pass labels"
+                )
             found = [None if data is None else answer(Sketch.from_bytes(data)) for data in sketches.to_list()]
             return pl.Series(sketches.name, found, dtype=kind)
 
@@ -310,7 +310,8 @@ def _ask(question: Callable[..., Any], asked: Named, groups: Groups, options: Ma
 
 
 def _summary(sketch: Sketch, asked: Named, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    found = sketch.assess(measure=asked.measure, **drawn, **asked.options)
+    options: dict[str, Any] = {**drawn, **asked.options}
+    found = sketch.assess(measure=asked.measure, **options)
     floor = found.floor
     return {
         "value": found.value,
