@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 import pytest
 from calipers.polars import _namespace
 
+ROOT = Path(__file__).parents[2]
 COMMAND = os.environ.get("CALIPERS")
 N = 20_000
 
@@ -195,7 +197,7 @@ def test_groups_without_rows_and_nulls(rows: pl.DataFrame) -> None:
     )
     assert mixed.select(pl.col("s").calipers.n())["s"].to_list() == [1000, None]
     holes = few.with_columns(pl.when(pl.int_range(pl.len()) % 10 == 0).then(None).otherwise("p").alias("p"))
-    with pytest.raises(pl.exceptions.ComputeError, match="probability in row 0 is missing"):
+    with pytest.raises(cal.CalipersError, match="probability in row 0 is missing"):
         holes.select(pl.col("p").calipers.ece("y"))
     counted = cal.Sketch.from_bytes(holes.select(pl.col("p").calipers.sketch("y", invalid="count")).item())
     assert counted.left_out == {"missing probability": 100}
@@ -231,3 +233,12 @@ def test_examples_run() -> None:
     failed, tried = doctest.testmod(_namespace)
     assert failed == 0 and tried > 0
     assert calipers.polars.CalipersNamespace is _namespace.CalipersNamespace
+
+
+def test_the_example_of_the_guide_runs() -> None:
+    text = (ROOT / "docs" / "guide" / "sql.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    source = "\n".join(block for block in blocks if "pl." in block)
+    test = doctest.DocTestParser().get_doctest(source, {}, "sql.md", "sql.md", 0)
+    assert len(test.examples) > 5
+    assert doctest.DocTestRunner().run(test).failed == 0
