@@ -134,7 +134,7 @@ def test_chunks_change_nothing(rows: pl.DataFrame) -> None:
     whole = rows.select(pl.col("p").calipers.sketch("y")).item()
     for n_parts in (7, 64):
         parts = pl.concat([rows.gather_every(n_parts, offset) for offset in range(n_parts)], rechunk=False)
-        assert parts.n_chunks() == n_parts
+        assert parts.n_chunks() >= n_parts
         assert parts.select(pl.col("p").calipers.sketch("y")).item() == whole
 
 
