@@ -25,6 +25,9 @@ BENCH := $(CURDIR)/bench/.venv
 PEERS := $(CURDIR)/.venv-integration
 STUDIES := $(CURDIR)/studies/.venv
 DOCS := $(CURDIR)/.venv-docs
+SQL := $(CURDIR)/.venv-sql
+EXTENSION := $(CARGO_TARGET_DIR)/duckdb/calipers.duckdb_extension
+TESTED_EXTENSION := $(CARGO_TARGET_DIR)/fast/calipers.duckdb_extension
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Real predictions, too large for this repository. Tests that read them are skipped without.
@@ -89,7 +92,7 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
-	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ 'calipers\.sklearn.*' 'calipers\.torch.*' 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
+	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ 'calipers\.sklearn.*' 'calipers\.torch.*' 'calipers\.spark.*' 'calipers\.polars.*' calipers._parquet.pa) --ignore-unused-allowlist
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q -n 2 --dist worksteal python/tests
 
@@ -103,12 +106,19 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
-test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build docs ## wheels, charts, notebooks, report and site in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
+test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build tested-extension docs ## wheels, charts, notebooks, report and site in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'install the wheel next to its peers')
 	@$(PEERS)/bin/pip install --quiet --force-reinstall --no-deps dist/checked/calipers-*.whl
 	$(call heading,'Python tests with the packages of others')
 # A file at a time on each of two processes, since files share a Spark session, a browser or models.
-	@CALIPERS=$(CALIPERS) $(PEERS)/bin/pytest -q -rs -W ignore -n 2 --dist loadfile python/integration
+	@CALIPERS=$(CALIPERS) CALIPERS_DUCKDB=$(TESTED_EXTENSION) $(PEERS)/bin/pytest -q -rs -W ignore -n 2 --dist loadfile python/integration
+
+test-duckdb: $(SQL)/installed build tested-extension ## the DuckDB extension and the Polars expressions (part of test-integration, without its 6 GB)
+	$(call heading,'build the Python package')
+	$(call quietly,VIRTUAL_ENV=$(SQL) $(SQL)/bin/maturin develop $(PROFILE))
+	$(call heading,'DuckDB and Polars')
+	@CALIPERS=$(CALIPERS) CALIPERS_DUCKDB=$(TESTED_EXTENSION) $(SQL)/bin/pytest -q -rs -W ignore \
+	  python/integration/test_duckdb.py python/integration/test_polars.py
 
 # The browser of the tests of reports: installed where that can be done without asking.
 chromium:
@@ -149,6 +159,12 @@ build: ## the command, as target/fast/calipers
 develop: $(VENV)/installed ## the Python package, into .venv
 	$(call heading,'build the Python package')
 	$(call quietly,VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop $(PROFILE))
+
+duckdb-extension: ## the DuckDB extension, optimised, as target/duckdb/calipers.duckdb_extension
+	$(call heading,'DuckDB extension')
+	@cargo build --release -p calipers-duckdb
+	@$(PYTHON) scripts/duckdb_extension.py $(CARGO_TARGET_DIR)/release $(EXTENSION)
+	@ls $(EXTENSION)
 
 wheel: $(VENV)/installed ## an optimised wheel, in dist/
 	$(call heading,'wheel')
@@ -206,7 +222,7 @@ docs-serve: $(DOCS)/installed develop ## serve the documentation site on this ma
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) $(DOCS) docs/assets/katex dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) $(DOCS) $(SQL) docs/assets/katex dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
 	@find python scripts examples bench studies docs/figures notebooks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -214,6 +230,11 @@ clean: ## remove all that make has made
 
 check-demo-tools:
 	@scripts/check-tools.sh demo
+
+# In the profile of the tests, and with the command, so that the core is compiled once for both.
+tested-extension:
+	@cargo build $(PROFILE) -p calipers-cli -p calipers-duckdb
+	@$(PYTHON) scripts/duckdb_extension.py $(CARGO_TARGET_DIR)/fast $(TESTED_EXTENSION)
 
 data-note:
 	@[ -n "$$CALIPERS_DATA" ] || \
@@ -238,6 +259,12 @@ $(PEERS)/installed: requirements-integration.txt
 	@$(PEERS)/bin/pip install --quiet -r requirements-integration.txt
 	@touch $@
 
+$(SQL)/installed: requirements-integration.txt
+	$(call heading,'virtual environment of DuckDB and Polars')
+	@$(PYTHON) -m venv $(SQL)
+	@$(SQL)/bin/pip install --quiet -c requirements-integration.txt duckdb maturin numpy polars pyarrow pytest
+	@touch $@
+
 # With KaTeX, which typesets the formulas.
 $(DOCS)/installed: requirements-docs.txt scripts/fetch_katex.py
 	$(call heading,'virtual environment of the site')
@@ -257,5 +284,5 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  test-integration test-studies check-examples bench bench-core build develop wheel wheels sdist \
+  test-integration test-duckdb test-studies check-examples bench bench-core build develop duckdb-extension tested-extension wheel wheels sdist \
   check-wheel check-sdist examples figures docs docs-serve clean check-demo-tools data-note chromium

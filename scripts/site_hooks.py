@@ -64,8 +64,12 @@ BOOST = [
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
+# What only a part of calipers needs.
+MISSING = ("pandas", "polars", "py4j", "pyarrow", "pyspark", "sklearn", "torch", "torchmetrics")
+
+
 def on_config(config: Any) -> Any:
-    """Let the reference import `calipers.sklearn`, `.torch` and `.spark` without what they need."""
+    """Let the reference import `calipers.sklearn`, `.torch`, `.spark` and `.polars` without what they need."""
     sys.path.insert(0, str(ROOT / "python"))
     sys.meta_path.append(StubFinder())
     return config
@@ -75,7 +79,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds what is not installed of the libraries that only a part of calipers needs."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
-        if name.split(".")[0] in ("torch", "torchmetrics", "sklearn", "pyspark", "py4j", "pyarrow", "pandas"):
+        if name.split(".")[0] in MISSING:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 

@@ -14,7 +14,7 @@ import calipers
 import pytest
 
 # Modules for packages that are not here are run by python/integration.
-ELSEWHERE = {"sklearn", "spark", "torch"}
+ELSEWHERE = {"polars", "sklearn", "spark", "torch"}
 SUBMODULES = {
     module.name
     for module in pkgutil.iter_modules(calipers.__path__)

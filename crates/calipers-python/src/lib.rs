@@ -26,6 +26,7 @@ mod quick;
 mod recalibration;
 mod report;
 mod results;
+mod runs;
 mod segments;
 mod simulation;
 mod sketch;
@@ -56,6 +57,7 @@ mod _core {
         pool::{set_threads, set_threads_here},
         recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},
+        runs::{assess_runs, estimate_runs},
         segments::{adjust, assess_segments, measure_segments},
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,

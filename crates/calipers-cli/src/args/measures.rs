@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use calipers::measure::OptionKind;
 use calipers::{
-    BinnedEce, Compat, Error, Link, LsEce, NBins, Noise, Norm, Setting, Settings, Sigma, SketchOptions, Spec, Strategy,
-    link, noise,
+    BinnedEce, Compat, Error, Link, LsEce, NBins, Noise, Norm, Settings, Sigma, SketchOptions, Spec, Strategy, link,
+    noise,
 };
 use clap::Args;
 
@@ -84,7 +83,7 @@ impl NamedOptionArgs {
         // The last one counts, as for other options.
         for NamedOption { name, value } in self.options.iter().rev() {
             if let Some(option) = spec.option(name).filter(|option| settings.get(option.name).is_none()) {
-                settings = settings.with(option.name, setting(option.name, option.kind, value)?);
+                settings = settings.with(option.name, option.parse(value)?);
             }
         }
         Ok(settings)
@@ -116,21 +115,6 @@ impl NamedOptionArgs {
         };
         Err(Error::InvalidSetting { name: "option", rule, value: format!("{:?}{flag}", unused.name) })
     }
-}
-
-/// A value as the option takes it.
-fn setting(name: &'static str, kind: OptionKind, text: &str) -> Result<Setting, Error> {
-    let number = || text.parse::<f64>().ok().map(Setting::from);
-    let count = || text.parse::<u64>().ok().map(Setting::from);
-    let auto = || (text == "auto").then(|| Setting::from(text));
-    let found = match kind {
-        OptionKind::Number => number(),
-        OptionKind::NumberOrAuto => auto().or_else(number),
-        OptionKind::Count => count(),
-        OptionKind::CountOrAuto => auto().or_else(count),
-        _ => Some(Setting::from(text)),
-    };
-    found.ok_or_else(|| Error::InvalidSetting { name, rule: kind.expected(), value: format!("{text:?}") })
 }
 
 /// How LS-ECE smooths, but for sigma.

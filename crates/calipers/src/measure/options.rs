@@ -142,6 +142,23 @@ impl OptionDefault {
     }
 }
 
+impl OptionSpec {
+    /// The value that a text stands for, as a command or a query has it.
+    pub fn parse(&self, text: &str) -> Result<Setting, Error> {
+        let number = || text.parse::<f64>().ok().map(Setting::from);
+        let count = || text.parse::<u64>().ok().map(Setting::from);
+        let auto = || (text == "auto").then(|| Setting::from(text));
+        let found = match self.kind {
+            OptionKind::Number => number(),
+            OptionKind::NumberOrAuto => auto().or_else(number),
+            OptionKind::Count => count(),
+            OptionKind::CountOrAuto => auto().or_else(count),
+            OptionKind::Choice(_) => Some(Setting::from(text)),
+        };
+        found.ok_or_else(|| Error::setting(self.name, self.kind.expected(), format!("{text:?}")))
+    }
+}
+
 impl OptionKind {
     /// The values that it takes, in words.
     pub fn expected(self) -> String {
