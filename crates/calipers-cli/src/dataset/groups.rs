@@ -124,6 +124,12 @@ impl RowGroups {
         RowGroups { keys: values.into_iter().map(By::key).collect(), numbers: all.numbers }
     }
 
+    /// The groups of rows that have the same number.
+    pub(super) fn of_numbers(numbers: &[u64]) -> Self {
+        let (groups, firsts) = numbered(numbers);
+        of_keys(firsts.iter().map(|row| numbers[*row].to_string()), groups)
+    }
+
     fn of_column(column: &Column) -> Self {
         let is_missing = |row: usize| column.missing.as_ref().is_some_and(|missing| missing[row]);
         if let (Some(words), Values::U32(codes)) = (&column.words, &column.values) {

@@ -11,8 +11,9 @@ use calipers::{Error, Filling, GroupedRows, Sketch, SketchOptions, Tally};
 
 use super::Opened;
 use super::batch::{self, Batch, Origin};
+use super::folds::{FOLD, row_folds};
 use super::formats::{self, Numbering, Part};
-use super::groups::By;
+use super::groups::{By, RowGroups};
 use super::sketches::Sketches;
 use crate::progress::Progress;
 
@@ -23,8 +24,13 @@ pub(super) struct Sketched {
     pub(super) n_classes: usize,
 }
 
-/// The sketches of each model, in the order of [`Chosen::scores`].
-pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Result<Vec<Sketched>> {
+/// The sketches of each model, in the order of [`Chosen::scores`]: of all rows, and of each group
+/// or fold where there are some.
+pub(super) fn sketch_models(
+    opened: &Opened<'_>,
+    options: &SketchOptions,
+    n_folds: Option<usize>,
+) -> Result<Vec<Sketched>> {
     let Opened { file, table, chosen, rules } = opened;
     let empty = Sketch::with(options)?;
     let wanted = batch::wanted(chosen, rules);
@@ -37,13 +43,20 @@ pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Res
         let Part { first_row, columns, .. } = part;
         let origin = Origin { table: Arc::clone(table), numbering: Numbering::default(), first_row };
         let batch = Batch::new(columns, origin, chosen, rules)?;
+        let folds = n_folds.map(|n_folds| row_folds(&batch, first_row, n_folds)).transpose();
+        let folds = folds.map_err(|error| batch.located(error))?;
+        let groups = folds.as_ref().or(batch.groups.as_ref());
         for (place, model) in models.iter().enumerate() {
-            let added = model.add(&batch, place).map_err(|error| batch.located(error));
+            let added = model.add(&batch, place, groups).map_err(|error| batch.located(error));
             added.map_err(|error| chosen.in_model(&**table, place, error))?;
         }
         Ok(())
     })?;
-    let by = By::new(chosen.by.iter().map(|place| table.names()[*place].clone()).collect());
+    let by = match n_folds {
+        Some(_) => vec![FOLD.to_owned()],
+        None => chosen.by.iter().map(|place| table.names()[*place].clone()).collect(),
+    };
+    let by = By::new(by);
     let finished = models
         .into_iter()
         .enumerate()
@@ -73,11 +86,11 @@ impl Model {
         }
     }
 
-    fn add(&self, batch: &Batch, place: usize) -> Result<(), Error> {
+    fn add(&self, batch: &Batch, place: usize, groups: Option<&RowGroups>) -> Result<(), Error> {
         self.n_classes.store(batch.scores[place].n_classes, Ordering::Relaxed);
         let mut tally = Tally::default();
         let predictions = batch.input(place)?.check_batch(&mut tally)?;
-        match &batch.groups {
+        match groups {
             None => {
                 let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
                 sketch.update(&batch.view(&predictions)?)?;
