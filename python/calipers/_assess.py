@@ -10,7 +10,7 @@ from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._assessment import Assessment
 from calipers._documented import documented
-from calipers._inputs import cluster_column
+from calipers._inputs import Options, cluster_column
 from calipers._measures import named
 from calipers._predictions import Outcomes, Probabilities, read, split
 from calipers._progress import shown
@@ -130,9 +130,8 @@ def assess(
     """
     of_rows, of_measure = split(assess, options)
     rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
-    choices = {"level": level, "method": method, "debias": debias, "cluster": cluster_column(cluster)}
-    choices["adjust"] = adjust
-    choices |= {"n_resamples": n_resamples, "random_state": random_state}
+    choices: Options = {"level": level, "method": method, "debias": debias, "adjust": adjust}
+    choices |= {"n_resamples": n_resamples, "random_state": random_state, "cluster": cluster_column(cluster)}
     with shown(progress, f"assess {measure}") as show:
         found = rows.ask(partial(_core.assess, asked.measure), **asked.options, **choices, progress=show)
     return Assessment._of(found)

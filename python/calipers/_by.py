@@ -12,7 +12,7 @@ from calipers import _core
 from calipers._assess import Adjust, Debias, Method
 from calipers._documented import documented
 from calipers._group_table import GroupTable, WorstGroup
-from calipers._inputs import cluster_column, group_name
+from calipers._inputs import Options, cluster_column, group_name
 from calipers._measures import named
 from calipers._predictions import Rows, check_keywords
 from calipers._progress import shown
@@ -166,7 +166,7 @@ class GroupedPredictions:
             The groups with the most evidence of miscalibration come first.
         """
         asked = named(measure, dict(options))
-        choices = {"level": level, "method": method, "debias": debias, "adjust": adjust}
+        choices: Options = {"level": level, "method": method, "debias": debias, "adjust": adjust}
         choices |= {"n_resamples": n_resamples, "random_state": random_state, "cluster": self._clusters}
         choices |= {"names": [self._name(group) for group in self.groups], "by": ", ".join(self.by)}
         with shown(progress, f"assess {measure} of {len(self.groups)} groups") as show:

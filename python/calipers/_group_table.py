@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -110,7 +110,7 @@ class GroupTable(Result):
             yield {name: column[line] for name, column in columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, ready for JSON: ``rows`` has a dict for each group."""
+        """Everything as plain Python objects, ready for JSON; `rows` has a dict for each group."""
         found = super().to_dict()
         del found["columns"]
         return {**found, "by": list(self.by), "rows": [_json(line) for line in self]}
@@ -176,7 +176,7 @@ def _json(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_time(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, (datetime.date, datetime.datetime)) else value
+    return value.isoformat() if isinstance(value, (dt.date, dt.datetime)) else value
 
 
 def _arrow(column: Any) -> Any:

@@ -93,6 +93,7 @@ def _of_array(column: Read) -> Keys:
     array = column.array.ravel() if column.array.ndim == 2 and column.array.shape[1] == 1 else column.array
     if array.ndim != 1:
         raise _core.input_error("shape", "groups", str(array.shape))
+    codes: NDArray[Any]
     if array.dtype.kind == "O":
         values = array.tolist()
         places = {value: place for place, value in enumerate(dict.fromkeys(values))}

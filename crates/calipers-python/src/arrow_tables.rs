@@ -130,7 +130,7 @@ pub(crate) fn arrow_stream<'py>(
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(value_error)?;
     let schema = batch.schema();
     let reader = RecordBatchIterator::new([Ok(batch)], schema);
-    PyCapsule::new(py, FFI_ArrowArrayStream::new(Box::new(reader)), Some(c"arrow_array_stream".to_owned()))
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
 }
 
 fn value_error(error: ArrowError) -> PyErr {

@@ -23,7 +23,7 @@
 //!    little.
 //!
 //! Steps 1 and 2 are approximate. The example `segments` measures how often calibrated groups have
-//! a bound of at most 1e-4 and 1e-5: tests/significance has a quick version of it.
+//! a p-value of at most 1e-4 and 1e-5.
 
 /// The share of the draws that is the tail, and the most draws of it.
 const SHARE: f64 = 0.1;

@@ -21,7 +21,6 @@ mod parts;
 mod perfect;
 mod power;
 mod rare_clusters;
-mod segments;
 mod sigma_rule;
 mod size;
 mod sketch;

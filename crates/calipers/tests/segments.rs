@@ -3,11 +3,26 @@
 use calipers::inference::{Adjust, Segments};
 use calipers::{Assess, BinnedEce, Input, Logistic, LsEce, Sample, Sketch};
 
-use crate::data::{Random, logistic, runs};
+/// Uniform numbers by SplitMix64, apart from those of the library.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn logistic(h: f64) -> f64 {
+    1.0 / (1.0 + (-h).exp())
+}
 
 /// Rows of segments of 60 to 180 rows; the logits of some are off by 1.5.
 fn rows(n_segments: u32, is_off: impl Fn(u32) -> bool, seed: u64) -> (Vec<f64>, Vec<bool>, Vec<u32>) {
-    let mut random = Random::new(seed);
+    let mut random = Random(seed << 32);
     let (mut p, mut y, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for segment in 0..n_segments {
         let n = 60 + (120.0 * random.uniform()) as usize;
@@ -72,15 +87,18 @@ fn three_of_three_hundred_segments_are_found() {
 #[test]
 fn calibrated_segments_are_rarely_found() {
     let n_runs = 100;
-    let found = runs(n_runs, |run| {
-        let (p, y, numbers) = rows(40, |_| false, 4000 + run);
-        let predictions = Input::probabilities(&p, &y).check().unwrap();
-        let view = predictions.binary().unwrap();
-        let measure = LsEce::new().residual();
-        let segments = Segments::numbered(&view, &numbers, 40).unwrap();
-        let found = segments.assess(&Assess::new(&measure).n_resamples(60).random_state(run), Adjust::Holm).unwrap();
-        (!found.off().is_empty(), found.worst.unwrap().p_value <= 0.05)
-    });
+    let found: Vec<(bool, bool)> = (0..n_runs)
+        .map(|run| {
+            let (p, y, numbers) = rows(40, |_| false, 4000 + run);
+            let predictions = Input::probabilities(&p, &y).check().unwrap();
+            let view = predictions.binary().unwrap();
+            let measure = LsEce::new().residual();
+            let segments = Segments::numbered(&view, &numbers, 40).unwrap();
+            let found =
+                segments.assess(&Assess::new(&measure).n_resamples(60).random_state(run), Adjust::Holm).unwrap();
+            (!found.off().is_empty(), found.worst.unwrap().p_value <= 0.05)
+        })
+        .collect();
     let (any, worst) = (found.iter().filter(|run| run.0).count(), found.iter().filter(|run| run.1).count());
     println!("any finding in {any} of {n_runs} runs, the worst significant in {worst}");
     // 5 of 100 are expected; 13 or more happen in 1 of 700 such tests.
@@ -105,17 +123,17 @@ fn overlapping_segments_have_one_draw_of_all_outcomes() {
         assert_eq!((worst.place, worst.p_value, worst.n_segments), (7, 1.0 / 61.0, 22));
     }
     // Calibrated: p-values of the worst are not small more often than they say.
-    let small = runs(100, |run| {
+    let small = (0..100).filter(|run| {
         let (p, y, numbers) = rows(6, |_| false, 900 + run);
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         let view = predictions.binary().unwrap();
         let all = Segments::numbered(&view, &vec![0; p.len()], 1).unwrap();
         let segments = Segments::numbered(&view, &numbers, 6).unwrap().and(all);
         let measure = BinnedEce::new();
-        let found = segments.assess(&Assess::new(&measure).n_resamples(40).random_state(run), Adjust::By).unwrap();
+        let found = segments.assess(&Assess::new(&measure).n_resamples(40).random_state(*run), Adjust::By).unwrap();
         found.worst.unwrap().p_value <= 0.1
     });
-    let n_small = small.iter().filter(|small| **small).count();
+    let n_small = small.count();
     assert!((2..=22).contains(&n_small), "{n_small} of 100");
 }
 
