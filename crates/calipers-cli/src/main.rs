@@ -23,7 +23,9 @@ use std::process::ExitCode;
 use calipers::Error;
 
 use args::{Arguments, Verb};
-use commands::{assess, check, compare, drift, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep};
+use commands::{
+    assess, check, compare, drift, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep,
+};
 use dataset::formats::AtPlace;
 use render::screen::Screen;
 

@@ -98,9 +98,8 @@ pub(crate) fn drift<'py>(
     let change = pool::run(py, Length::of(&options, 0)?, || {
         let [before, after] = given;
         let [of_before, of_after] = clusters.each_ref().map(Option::as_deref);
-        before.with(&*measure, of_before, |before| {
-            after.with(&*measure, of_after, |after| Ok(drift.run(before, after)?))
-        })
+        before
+            .with(&*measure, of_before, |before| after.with(&*measure, of_after, |after| Ok(drift.run(before, after)?)))
     })?;
     let side = |side: &Side<'py>, assessment| -> Result<Bound<'py, PyDict>, Failure> {
         Ok(assessed(py, assessment, resampling, &side.settings(py, &*measure)?)?)

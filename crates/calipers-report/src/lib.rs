@@ -16,7 +16,7 @@ mod setters;
 pub use chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Scale, Series, Stroke};
 pub use charts::sweep_chart;
 pub use gather::{
-    Candidate, Changed, Compared, Corp, Cumulative, Drifted, Finding, Groups, MapCurve, Measured, Model, ModelValues, Options, Origin,
-    Outcome, Overlay, Part, Parts, Recalibrated, Recalibration, Reliability, Report, Smoothed, Source, Spread,
-    SweepValues, Values,
+    Candidate, Changed, Compared, Corp, Cumulative, Drifted, Finding, Groups, MapCurve, Measured, Model, ModelValues,
+    Options, Origin, Outcome, Overlay, Part, Parts, Recalibrated, Recalibration, Reliability, Report, Smoothed, Source,
+    Spread, SweepValues, Values,
 };

@@ -45,7 +45,8 @@ fn a_sketch_is_a_sample_and_each_model_needs_one() {
     let report = || Report::new(Options::new().n_resamples(60)).model(Model::new("a", rows(&predictions)));
     let values = report().against(Model::new("before", Source::Sketch(&sketch))).gather().unwrap();
     assert!(values.to_html().contains("There is no evidence that outcomes at equal predictions have changed since"));
-    let two = report().model(Model::new("b", rows(&predictions))).against(Model::new("before", Source::Sketch(&sketch)));
+    let two =
+        report().model(Model::new("b", rows(&predictions))).against(Model::new("before", Source::Sketch(&sketch)));
     let error = two.gather().err().unwrap();
     assert!(matches!(error, Error::InvalidSetting { name: "against", .. }), "{error}");
     assert!(!report().gather().unwrap().to_html().contains("Has it changed?"));

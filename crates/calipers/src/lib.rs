@@ -28,8 +28,8 @@ pub use data::{
     PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
 };
 pub use inference::{
-    Against, Assess, Assessment, Change, CommonCurve, Compare, Comparison, CurveChange, Debias, Drift, Interval, IntervalMethod,
-    NoiseFloor, Pair,
+    Against, Assess, Assessment, Change, CommonCurve, Compare, Comparison, CurveChange, Debias, Drift, Interval,
+    IntervalMethod, NoiseFloor, Pair,
 };
 pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};
 pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};

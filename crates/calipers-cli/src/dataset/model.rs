@@ -64,11 +64,6 @@ impl Measured<()> {
     pub(super) fn new(file: &InputFile, columns: Option<Columns>, method: Method) -> Self {
         Measured { files: vec![file.name.clone()], columns, group: None, method, found: () }
     }
-
-    /// The model, or a group of its rows, with what was found.
-    pub(crate) fn with<F>(&self, group: Option<Group>, found: F) -> Measured<F> {
-        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, found }
-    }
 }
 
 impl Measured<()> {
@@ -85,6 +80,11 @@ impl Measured<()> {
 }
 
 impl<F> Measured<F> {
+    /// The model, or a group of its rows, with what was found.
+    pub(crate) fn with<G>(&self, group: Option<Group>, found: G) -> Measured<G> {
+        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, found }
+    }
+
     /// The first file, which stands for all.
     pub(crate) fn file(&self) -> &Path {
         self.files.first().map_or(Path::new(""), PathBuf::as_path)

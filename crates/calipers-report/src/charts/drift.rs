@@ -12,8 +12,8 @@ pub(crate) fn drift(names: [&str; 2], curves: &[Smoothed; 2], axes: Axes, band_n
         let at = |values: &[f64]| axes.curve(&smoothed.curve.probabilities, &seen(smoothed, values));
         let (lower, upper) = (at(&smoothed.band.lower), at(&smoothed.band.upper));
         chart = chart.band(Band::new(format!("{}, {band_name}", names[place]), lower, upper).colour(1 - place));
-        let [firm, weak] =
-            by_rows(&smoothed.curve, &smoothed.rows_nearby).map(|rates| axes.curve(&smoothed.curve.probabilities, &rates));
+        let [firm, weak] = by_rows(&smoothed.curve, &smoothed.rows_nearby)
+            .map(|rates| axes.curve(&smoothed.curve.probabilities, &rates));
         chart = chart.add(Series::line("", weak).colour(1 - place).thin());
         chart = chart.add(Series::line(names[place], firm).colour(1 - place).stroke(strokes[place]));
     }

@@ -177,7 +177,15 @@ pub struct ModelValues {
 impl<'a> Report<'a> {
     /// A report without models.
     pub fn new(options: Options) -> Self {
-        Report { options, models: Vec::new(), against: Vec::new(), title: None, unpaired: None, command: None, notes: Vec::new() }
+        Report {
+            options,
+            models: Vec::new(),
+            against: Vec::new(),
+            title: None,
+            unpaired: None,
+            command: None,
+            notes: Vec::new(),
+        }
     }
 
     setters! {

@@ -61,9 +61,8 @@ impl Law {
 /// Every shape of predictions with every kind of outcomes.
 pub(crate) fn all() -> Result<Vec<Case>, Error> {
     let normal = |mean: f64, deviation: f64| Law::Logits(Logits::Normal { mean, deviation });
-    let steps = |edges: &[f64], masses: &[f64]| {
-        Law::Logits(Logits::Steps { edges: edges.to_vec(), masses: masses.to_vec() })
-    };
+    let steps =
+        |edges: &[f64], masses: &[f64]| Law::Logits(Logits::Steps { edges: edges.to_vec(), masses: masses.to_vec() });
     let plain = || [normal(-0.3, 1.7), steps(&[-3.0, 0.0, 1.0, 4.0], &[0.3, 0.5, 0.2])];
     let five = || [Law::FiveValues([0.3, 0.25, 0.2, 0.15, 0.1]), Law::FiveValues([0.1, 0.2, 0.15, 0.25, 0.3])];
     let shapes = [

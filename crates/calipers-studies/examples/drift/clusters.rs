@@ -23,17 +23,45 @@ pub(crate) struct People {
 }
 
 /// People whose rows have much in common, and who are calibrated on average over all of them.
-const PEOPLE: People =
-    People { name: "", n: [100, 100], are_shared: false, most_rows: 20, common: [1.0, 1.0], affine: (0.0, 1.0), shift: 0.0 };
+const PEOPLE: People = People {
+    name: "",
+    n: [100, 100],
+    are_shared: false,
+    most_rows: 20,
+    common: [1.0, 1.0],
+    affine: (0.0, 1.0),
+    shift: 0.0,
+};
 
 pub(crate) const ALL: &[People] = &[
     People { name: "people", n: [40, 40], ..PEOPLE },
     People { name: "people", n: [200, 200], ..PEOPLE },
     People { name: "the same people", n: [40, 40], are_shared: true, ..PEOPLE },
     People { name: "the same people", n: [200, 200], are_shared: true, ..PEOPLE },
-    People { name: "the same people, overconfident", are_shared: true, most_rows: 40, common: [0.5, 1.5], affine: (0.4, 0.6), ..PEOPLE },
-    People { name: "people, overconfident", n: [50, 300], most_rows: 10, common: [1.5, 0.7], affine: (0.4, 0.6), ..PEOPLE },
-    People { name: "people, 5 % events", n: [200, 200], most_rows: 10, common: [0.7, 0.8], affine: (-3.0, 1.0), ..PEOPLE },
+    People {
+        name: "the same people, overconfident",
+        are_shared: true,
+        most_rows: 40,
+        common: [0.5, 1.5],
+        affine: (0.4, 0.6),
+        ..PEOPLE
+    },
+    People {
+        name: "people, overconfident",
+        n: [50, 300],
+        most_rows: 10,
+        common: [1.5, 0.7],
+        affine: (0.4, 0.6),
+        ..PEOPLE
+    },
+    People {
+        name: "people, 5 % events",
+        n: [200, 200],
+        most_rows: 10,
+        common: [0.7, 0.8],
+        affine: (-3.0, 1.0),
+        ..PEOPLE
+    },
     People { name: "people with nothing in common", n: [300, 300], most_rows: 5, common: [0.0, 0.0], ..PEOPLE },
     People { name: "people, changed", shift: 0.7, ..PEOPLE },
     People { name: "the same people, changed", are_shared: true, shift: 0.7, ..PEOPLE },

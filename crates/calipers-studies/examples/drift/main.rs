@@ -34,7 +34,9 @@ fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let n_runs = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1_000);
     let words: Vec<String> = arguments.collect();
-    println!("| sample | rows | curve | value | interval of difference | interval of odds ratio |\n|---|---|---|---|---|---|");
+    println!(
+        "| sample | rows | curve | value | interval of difference | interval of odds ratio |\n|---|---|---|---|---|---|"
+    );
     let is_wanted = |line: &str| words.is_empty() || words.iter().any(|word| line.contains(word.as_str()));
     for (place, case) in cases::all()?.iter().enumerate() {
         for (which, sizes) in SIZES.into_iter().enumerate() {

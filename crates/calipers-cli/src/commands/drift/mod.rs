@@ -7,7 +7,7 @@ mod table;
 use anyhow::{Result, bail};
 use calipers::inference::holm;
 use calipers::measure::FromSketch;
-use calipers::{Change, Drift, Error, InputReport, LsEce, Measure, Multiclass};
+use calipers::{Change, Drift, Error, InputReport, LsEce, Multiclass};
 use clap::Args;
 
 use crate::args::significance::{ResampleArgs, most_resamples};
@@ -105,10 +105,10 @@ pub(crate) fn run(args: &DriftArgs, screen: &Screen) -> Result<String> {
     args.output.start_threads()?;
     let from_sketch = |each: &Selected| each.measure.spec().from_sketch >= FromSketch::Assessment;
     let sketch = args.options.sketch_options().filter(|_| selected.iter().all(from_sketch));
-    let split = args.split.as_deref().map(|split| samples::Split {
-        column: split,
-        values: [args.before.as_deref(), args.after.as_deref()],
-    });
+    let split = args
+        .split
+        .as_deref()
+        .map(|split| samples::Split { column: split, values: [args.before.as_deref(), args.after.as_deref()] });
     let mut input = args.input.clone();
     if let Some(split) = &split {
         if input.by.is_some() {

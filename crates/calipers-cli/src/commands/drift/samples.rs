@@ -285,10 +285,7 @@ impl Part<'_> {
 }
 
 /// What `run` finds of both samples.
-pub(super) fn with(
-    parts: [&Part<'_>; 2],
-    run: impl FnOnce(Sample<'_>, Sample<'_>) -> Vec<OfMeasure>,
-) -> Result<Found> {
+pub(super) fn with(parts: [&Part<'_>; 2], run: impl FnOnce(Sample<'_>, Sample<'_>) -> Vec<OfMeasure>) -> Result<Found> {
     let [before, after] = parts.map(Part::predictions);
     let predictions = [before?, after?];
     // A cluster of both samples has one number.

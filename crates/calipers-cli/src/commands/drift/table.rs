@@ -75,7 +75,10 @@ fn changed_groups(groups: &[Compared], by: &str) -> String {
         0 => format!("None of the {n_groups} groups by {by} shows a change after adjusting for their number.\n"),
         n => {
             let have = if n == 1 { "has" } else { "have" };
-            format!("{n} of {n_groups} groups by {by} {have} changed after adjusting for their number: {}.\n", changed.join(", "))
+            format!(
+                "{n} of {n_groups} groups by {by} {have} changed after adjusting for their number: {}.\n",
+                changed.join(", ")
+            )
         }
     }
 }
@@ -167,9 +170,7 @@ fn by_group(model: &[Compared], place: usize) -> Grid {
     grid.beside("interval", cell(|change| ratios(&change.curve.interval).into()));
     grid.beside("p", cell(|change| cells::p_value(Some(change.curve.p_value), 1.0 - change.interval.level)));
     let adjusted = |compared: &Compared| match (&compared.by_measure[place], of(compared)) {
-        (OfMeasure { p_adjusted: Some(p), .. }, Some(change)) => {
-            cells::p_value(Some(*p), 1.0 - change.interval.level)
-        }
+        (OfMeasure { p_adjusted: Some(p), .. }, Some(change)) => cells::p_value(Some(*p), 1.0 - change.interval.level),
         _ => Cell::dash(),
     };
     grid.beside("p (Holm)", model.iter().map(adjusted));
@@ -221,7 +222,9 @@ fn explanation(results: &[Compared], split: Option<&Split<'_>>) -> String {
         .filter_map(|(compared, of)| Some((compared, of.change.as_ref().err()?)))
         .map(|(compared, error)| format!("not available: {}: {error}\n", key(compared)))
         .collect();
-    let split = split.map_or(String::new(), |split| format!("The samples are rows of one file by column {}.\n", crate::printable(split.column)));
+    let split = split.map_or(String::new(), |split| {
+        format!("The samples are rows of one file by column {}.\n", crate::printable(split.column))
+    });
     [
         errors,
         format!(

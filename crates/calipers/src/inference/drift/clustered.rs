@@ -1,8 +1,8 @@
 //! Rows of two samples that depend on each other, by cluster.
 //!
 //! # The test with clusters
-//! The sums U_m of [`super::curve`] are sums over clusters, u_c, which are independent with the mean
-//! 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c', which
+//! The sums U_m of [`super::curve`] are sums over clusters, u_c, which are independent with the
+//! mean 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c', which
 //! holds however rows of a cluster depend on each other. Draws change the signs of whole clusters:
 //! Σ_c u_c u_c' stays as it is, and where u_c is as likely as -u_c each draw is as likely as what
 //! was measured. A cluster with rows in both samples is one, so that the test is right for the same

@@ -264,10 +264,7 @@ fn product(a: &Directions, b: &Directions) -> f64 {
 
 /// Gram and Schmidt's combinations of directions, each with its variance, without those that are as
 /// good as sums of those before.
-pub(super) fn uncorrelated<'a>(
-    directions: impl Iterator<Item = (&'a Directions, f64)>,
-    total: f64,
-) -> Vec<Directions> {
+pub(super) fn uncorrelated<'a>(directions: impl Iterator<Item = (&'a Directions, f64)>, total: f64) -> Vec<Directions> {
     let mut gram = [[0.0; N_DIRECTIONS]; N_DIRECTIONS];
     for (direction, variance) in directions {
         for i in 0..N_DIRECTIONS {

@@ -16,8 +16,8 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// (1 + draws that are at least the value) / (1 + draws). It holds its level with further draws,
-    /// too: see [`NoiseFloor::refined`](crate::inference::NoiseFloor::refined).
+    /// (1 + draws that are at least the value) / (1 + draws). It holds its level with further
+    /// draws, too: see [`NoiseFloor::refined`](crate::inference::NoiseFloor::refined).
     pub(super) fn p_value(&self, value: f64, draw: impl Fn(Uniforms) -> f64 + Sync) -> Result<f64, Error> {
         let draws = |from: u64, to: u64| {
             Draws::of(parallel::map((to - from) as usize, |index| {

@@ -226,9 +226,10 @@ impl Change {
             upper.exp()
         );
         let alone = sentence::p_value(self.curve.p_value);
-        let p = p_adjusted.map_or_else(|| alone.clone(), |p| {
-            format!("{alone}, {} after adjusting for all groups", sentence::p_value(p).trim_start_matches("p = "))
-        });
+        let p = p_adjusted.map_or_else(
+            || alone.clone(),
+            |p| format!("{alone}, {} after adjusting for all groups", sentence::p_value(p).trim_start_matches("p = ")),
+        );
         match self.is_small(p_adjusted.unwrap_or(self.curve.p_value)) {
             true => format!("Outcomes at equal predictions have changed ({p}): on average, {odds}."),
             false => format!("There is no evidence that outcomes at equal predictions have changed ({p}); {odds}."),

@@ -139,8 +139,11 @@ pub(super) fn rows_of(view: &BinaryView<'_>, is_after: bool, effective_rows: f64
     let mut rows = Rows::default();
     view.read_probabilities(0..view.len(), &Logistic, &mut rows);
     let unit = effective_rows / rows.weights.iter().sum::<f64>();
-    let row = |((p, weight), outcome): ((&f64, &f64), &bool)| {
-        Row { h: logit(*p), is_after, weight: weight * unit, outcome: *outcome }
+    let row = |((p, weight), outcome): ((&f64, &f64), &bool)| Row {
+        h: logit(*p),
+        is_after,
+        weight: weight * unit,
+        outcome: *outcome,
     };
     rows.scores.iter().zip(&rows.weights).zip(&rows.outcomes).map(row).collect()
 }
