@@ -2,11 +2,11 @@
 //!
 //! # The test with clusters
 //! The sums U_m of [`super::curve`] are sums over clusters, u_c, which are independent with the
-//! mean 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c', which
-//! holds however rows of a cluster depend on each other. Draws change the signs of whole clusters:
-//! Σ_c u_c u_c' stays as it is, and where u_c is as likely as -u_c each draw is as likely as what
-//! was measured. A cluster with rows in both samples is one, so that the test is right for the same
-//! people on two days, too.
+//! mean 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c',
+//! which holds however rows of a cluster depend on each other. Draws change the signs of whole
+//! clusters: Σ_c u_c u_c' stays as it is, and where u_c is as likely as -u_c each draw is as likely
+//! as what was measured. A cluster with rows in both samples is one, so that the test is right for
+//! the same people on two days, too.
 
 use super::curve::{Directions, N_DIRECTIONS, combined, statistic, uncorrelated};
 use super::drawing::Drawing;
