@@ -236,9 +236,13 @@ fn explanation(results: &[Compared], split: Option<&Split<'_>>) -> String {
             "p (Holm): p adjusted for the number of groups. before, after and difference: the value without the bias \
              that noise adds.\n"
                 .to_owned()
-        } else {
+        } else if changes().any(|change| change.origin.is_some()) {
             "from outcomes, from predictions: how much of the change as measured comes from other outcomes at equal \
              predictions, and how much from another distribution of predictions.\n"
+                .to_owned()
+        } else {
+            "Where the change as measured comes from is not available: the predictions of the samples hardly overlap, \
+             or the measure takes no weights.\n"
                 .to_owned()
         },
         split,

@@ -78,7 +78,9 @@ impl<'a> Clustered<'a> {
 
     /// The p-value of the sums by cluster.
     pub(super) fn p_value(&self, sums: &[Directions], drawing: &Drawing) -> Result<f64, Error> {
-        let total = sums.iter().flatten().map(|sum| sum * sum).sum();
+        // Independent rows would have a variance of 1 in each direction: what is next to nothing
+        // beside that is rounding, as where both samples have the same rows.
+        let total = sums.iter().flatten().map(|sum| sum * sum).sum::<f64>().max(N_DIRECTIONS as f64);
         let whitened = uncorrelated(sums.iter().map(|sums| (sums, 1.0)), total);
         let combined: Vec<Directions> = sums.iter().map(|sums| combined(&whitened, sums)).collect();
         let value = of_signed(combined.iter().map(|own| (own, true)), whitened.len());
