@@ -25,8 +25,11 @@ const CASES: &[(&str, &str)] = &[
     ),
     ("assess-index", "assess breast_cancer.csv --prob mlp --measure ici --n-resamples 40"),
     ("compare", "compare breast_cancer.csv --prob naive_bayes --prob mlp --sigma 0.5 --n-resamples 100"),
-    ("drift", "drift breast_cancer.csv --prob naive_bayes --split size_group --sigma 0.5 --n-resamples 100"),
-    ("drift-groups", "drift answers.csv answers.csv --by g --cluster who --sigma 0.5 --n-resamples 100"),
+    (
+        "drift",
+        "drift breast_cancer.csv --prob naive_bayes --split size_group --before small --after large --n-resamples 100",
+    ),
+    ("drift-groups", "drift answers.csv answers.csv --by g --sigma 0.5 --n-resamples 100"),
     ("check", "check breast_cancer.csv --prob naive_bayes --sigma 0.5 --n-resamples 100 --max ls-ece=0.03"),
     ("check-groups", "check answers.csv --by g --cluster who --sigma 0.5 --n-resamples 100 --max ls-ece=0.1"),
     ("check-missing", "check bad.csv --invalid count --n-resamples 100 --max ece=0.9"),

@@ -14,7 +14,7 @@ pub(crate) struct Case {
     pub(crate) is_weighted: bool,
     pub(crate) is_changed: bool,
     /// Whether both distributions are the same.
-    is_same: bool,
+    pub(crate) is_same: bool,
     /// Of the outcomes after over those before, where it is the same for all predictions.
     pub(crate) log_odds: Option<f64>,
 }

@@ -44,7 +44,9 @@ fn main() -> Result<(), Error> {
             if is_wanted(&name) {
                 let tables = case.tables()?;
                 let seed = |run: u64| seed_of(100 + (8 * place + which) as u64, run);
-                show(&name, case.is_changed, n_runs, |run| one(case, tables.as_ref(), sizes, seed(run)))?;
+                show(&name, [case.is_changed, !case.is_same], n_runs, |run| {
+                    one(case, tables.as_ref(), sizes, seed(run))
+                })?;
             }
         }
     }
@@ -53,7 +55,7 @@ fn main() -> Result<(), Error> {
             let name = format!("{how}: {} | {} and {} people", people.name, people.n[0], people.n[1]);
             if is_wanted(&name) {
                 let seed = |run: u64| seed_of(500 + place as u64, run);
-                show(&name, people.shift != 0.0, n_runs, |run| people.run(by_cluster, seed(run)))?;
+                show(&name, [people.shift != 0.0; 2], n_runs, |run| people.run(by_cluster, seed(run)))?;
             }
         }
     }
@@ -81,10 +83,10 @@ impl Run {
     }
 }
 
-/// Prints a line of the table.
+/// Prints a line of the table; `is_changed` is whether the curve and the value truly differ.
 fn show(
     name: &str,
-    is_changed: bool,
+    is_changed: [bool; 2],
     n_runs: u64,
     run: impl Fn(u64) -> Result<Run, Error> + Sync + Send,
 ) -> Result<(), Error> {
@@ -97,7 +99,7 @@ fn show(
     };
     let find = |test: usize| {
         let share = share(&|run| run.finds[test]);
-        if is_changed { format!("{share:.3} (power)") } else { judged(share, SIZE) }
+        if is_changed[test] { format!("{share:.3} (power)") } else { judged(share, SIZE) }
     };
     let cover = |interval: usize| match runs.iter().all(|run| run.covers[interval].is_some()) {
         true => judged(share(&|run| run.covers[interval] == Some(true)), COVERAGE),

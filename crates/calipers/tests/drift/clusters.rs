@@ -3,7 +3,8 @@
 use calipers::{BinnedEce, Change, Drift, Input, LsEce, Measure, Sample};
 use rayon::prelude::*;
 
-use crate::DRAWS;
+/// Draws of each kind: enough for a test at 5 %.
+const DRAWS: u64 = 39;
 
 /// Random numbers from a seed.
 struct Numbers(u64);
@@ -68,14 +69,15 @@ fn change(measure: &dyn Measure, rows: &[Rows; 2], by_person: bool, seed: u64) -
     drift.run(sample(&before, 0), sample(&after, 1)).unwrap()
 }
 
-/// A test with a size of 5 % is outside of these limits about twice in a thousand times.
+/// Of 80 tests with a size of 5 % more than 11 find something about once in a thousand times.
+/// `examples/drift` of calipers-studies has more runs and more cases.
 #[test]
 fn people_have_the_size_that_their_rows_have_not() {
-    let n_runs = 200;
+    let n_runs = 80;
     for are_same in [false, true] {
         let found = |by_person: bool| {
             let runs = (0..n_runs).into_par_iter().map(|run| {
-                let found = change(&LsEce::new().sigma(0.3), &two_days(60, are_same, 0.0, run), by_person, run);
+                let found = change(&LsEce::new().sigma(0.3), &two_days(40, are_same, 0.0, run), by_person, run);
                 let covers = |interval: calipers::Interval| (interval.lower..=interval.upper).contains(&0.0);
                 [found.is_significant(), found.p_value <= 0.05, covers(found.interval), covers(found.curve.interval)]
             });
@@ -84,10 +86,10 @@ fn people_have_the_size_that_their_rows_have_not() {
         };
         let [curve, value, of_value, of_odds] = found(true);
         println!("same {are_same}: curve {curve}, value {value}, covers {of_value} {of_odds}");
-        assert!((0.01..=0.105).contains(&curve), "same {are_same}: {curve}");
-        assert!(value <= 0.105 && of_value >= 0.895 && of_odds >= 0.895, "{value} {of_value} {of_odds}");
+        assert!(curve <= 0.1375 && value <= 0.1375, "same {are_same}: {curve} {value}");
+        assert!(of_value >= 0.8625 && of_odds >= 0.8625, "{of_value} {of_odds}");
         if !are_same {
-            assert!(found(false)[0] > 0.2);
+            assert!(found(false)[0] > 0.15);
         }
     }
 }
@@ -107,6 +109,9 @@ fn what_the_same_people_share_is_taken_off() {
         assert!(same.curve.standard_error < 0.95 * unlike.curve.standard_error, "{same:?} {unlike:?}");
         assert!(same.is_significant() && (same.curve.log_odds - unlike.curve.log_odds).abs() < 1e-12);
     }
+    // The same rows have not changed, whatever rounding leaves of their difference.
+    let ([once, _], [again, _]) = (two_days(150, true, 0.7, 3), two_days(150, true, 0.7, 3));
+    assert_eq!(change(&LsEce::new().sigma(0.3), &[once, again], true, 1).curve.p_value, 1.0);
     // The order of rows and the numbers of people change nothing but rounding.
     let reversed = rows.each_ref().map(|rows| Rows {
         p: rows.p.iter().rev().copied().collect(),

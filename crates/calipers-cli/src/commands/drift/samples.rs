@@ -43,7 +43,7 @@ pub(super) enum Part<'a> {
     /// All rows of a model of a file.
     Whole(&'a Batch, usize),
     /// Some rows of a file that was checked before.
-    Selected(Batch),
+    Selected(Box<Batch>),
     Sketch(&'a Sketch),
 }
 
@@ -193,7 +193,7 @@ fn of_value<'a>(dataset: &'a Dataset, place: usize, value: &str) -> Result<Part<
                 .groups
                 .as_ref()
                 .map_or_else(Vec::new, |groups| (0..groups.n_rows()).filter(|row| groups.key(*row) == value).collect());
-            Ok(Part::Selected(batch.select(place, &rows)))
+            Ok(Part::Selected(Box::new(batch.select(place, &rows))))
         }
         Content::Sketches(all) => {
             let sketches = all[place].groups.as_ref().and_then(|groups| groups.sketches.get(value));
@@ -241,7 +241,7 @@ fn groups_of<'a>(dataset: &'a Dataset, place: usize) -> Result<Option<(By, OfGro
             // With the rows that are left out, so that each group counts its own.
             let rows = groups.rows(0..groups.n_rows());
             let rows = rows.into_iter().filter(|(key, _)| kept.contains_key(key));
-            let selected = rows.map(|(key, rows)| (key, Part::Selected(batch.select(place, &rows))));
+            let selected = rows.map(|(key, rows)| (key, Part::Selected(Box::new(batch.select(place, &rows)))));
             Ok(Some((by, selected.collect())))
         }
         Content::Sketches(all) => {

@@ -235,9 +235,13 @@ fn explanation(results: &[Compared], adjust: Adjust, split: Option<&Split<'_>>) 
         if has_groups {
             legend::adjusted_for("groups", adjust)
                 + "before, after and difference: the value without the bias that noise adds.\n"
-        } else {
+        } else if changes().any(|change| change.origin.is_some()) {
             "from outcomes, from predictions: how much of the change as measured comes from other outcomes at equal \
              predictions, and how much from another distribution of predictions.\n"
+                .to_owned()
+        } else {
+            "Where the change as measured comes from is not available: the predictions of the samples hardly overlap, \
+             or the measure takes no weights.\n"
                 .to_owned()
         },
         split,

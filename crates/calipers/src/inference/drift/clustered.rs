@@ -1,12 +1,12 @@
 //! Rows of two samples that depend on each other, by cluster.
 //!
 //! # The test with clusters
-//! The sums U_m of [`super::curve`] are sums over clusters, u_c, which are independent with the mean
-//! 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c', which
-//! holds however rows of a cluster depend on each other. Draws change the signs of whole clusters:
-//! Σ_c u_c u_c' stays as it is, and where u_c is as likely as -u_c each draw is as likely as what
-//! was measured. A cluster with rows in both samples is one, so that the test is right for the same
-//! people on two days, too.
+//! The sums U_m of [`super::curve`] are sums over clusters, u_c, which are independent with the
+//! mean 0 where nothing has changed. They are made uncorrelated with variance 1 by Σ_c u_c u_c',
+//! which holds however rows of a cluster depend on each other. Draws change the signs of whole
+//! clusters: Σ_c u_c u_c' stays as it is, and where u_c is as likely as -u_c each draw is as likely
+//! as what was measured. A cluster with rows in both samples is one, so that the test is right for
+//! the same people on two days, too.
 
 use super::curve::{Directions, N_DIRECTIONS, combined, statistic, uncorrelated};
 use super::drawing::Drawing;
@@ -78,7 +78,9 @@ impl<'a> Clustered<'a> {
 
     /// The p-value of the sums by cluster.
     pub(super) fn p_value(&self, sums: &[Directions], drawing: &Drawing) -> Result<f64, Error> {
-        let total = sums.iter().flatten().map(|sum| sum * sum).sum();
+        // Independent rows would have a variance of 1 in each direction: what is next to nothing
+        // beside that is rounding, as where both samples have the same rows.
+        let total = sums.iter().flatten().map(|sum| sum * sum).sum::<f64>().max(N_DIRECTIONS as f64);
         let whitened = uncorrelated(sums.iter().map(|sums| (sums, 1.0)), total);
         let combined: Vec<Directions> = sums.iter().map(|sums| combined(&whitened, sums)).collect();
         let value = of_signed(combined.iter().map(|own| (own, true)), whitened.len());
