@@ -574,7 +574,7 @@ def test_what_is_shuffled_is_small(session: SparkSession, files: Path, monkeypat
 
     # As if there were too many for the driver and for one task: then all sketches are shuffled.
     monkeypatch.setattr(_gather, "ROOM_OF_DRIVER", 0)
-    monkeypatch.setattr(_gather, "_SKETCHES_OF_A_TASK", 16)
+    monkeypatch.setattr(_gather, "_SKETCHES_OF_A_TASK", 8)
     df = session.read.parquet(str(files))
     n_partitions = df.rdd.getNumPartitions()
     with Watched(session) as watched:

@@ -29,6 +29,9 @@ ROOM_OF_DRIVER = 64 << 20
 _BYTES_OF_A_TASK = 128 << 20
 _SKETCHES_OF_A_TASK = 1 << 15
 
+# As many tasks are not worth a shuffle: one does their work, in some seconds.
+_TASKS_IN_ONE = 4
+
 # The least number of sketches that become one where all are of one group: so there is an end to
 # such stages.
 _LEAST_MERGED = 4
@@ -151,7 +154,8 @@ def _merged_by_key(partials: DataFrame, keys: tuple[types.StructField, ...], n_p
 
 def _n_parts(n_sketches: int, n_bytes: int) -> int:
     """Tasks by which so many sketches of so many bytes are merged."""
-    return max(-(-n_bytes // _BYTES_OF_A_TASK), -(-n_sketches // _SKETCHES_OF_A_TASK))
+    n_parts = max(-(-n_bytes // _BYTES_OF_A_TASK), -(-n_sketches // _SKETCHES_OF_A_TASK))
+    return 1 if n_parts <= _TASKS_IN_ONE else n_parts
 
 
 def merging(keys: Iterable[types.StructField]) -> Merging:
