@@ -108,9 +108,9 @@ fn maps_by_several_columns_are_applied_by_them() {
     succeed(&[&fit[..], &["--n-resamples", "20", "-o", text(&map)]].concat());
     let written = std::fs::read_to_string(&map).unwrap();
     assert!(written.contains("\"by\": \"name, number\"") && written.contains("\"\\\"a, 1\\\", 2\""), "{written}");
-    succeed(&["recalibrate", "apply", text(&map), text(&csv), "-o", text(&out)]);
+    succeed(&["recalibrate", "apply", "--map", text(&map), text(&csv), "-o", text(&out)]);
     let by_name = folder.path("by_name.csv");
-    let apply = ["recalibrate", "apply", text(&map), text(&csv), "--by", "name", "--by", "number"];
+    let apply = ["recalibrate", "apply", "--map", text(&map), text(&csv), "--by", "name", "--by", "number"];
     succeed(&[&apply[..], &["-o", text(&by_name)]].concat());
     assert_eq!(std::fs::read(out).unwrap(), std::fs::read(by_name).unwrap());
 }
