@@ -63,8 +63,8 @@ fn small_p_values_of_calibrated_rows_are_as_rare_as_they_say() {
     }
 }
 
-/// The floor by 50 draws and more, and what the p-value is by the definition: draws one by one, until
-/// ten reach the value or there are 4,000; with how many there were, and how many reached it.
+/// The floor by 50 draws and more, and what the p-value is by the definition: draws one by one,
+/// until ten reach the value or there are 4,000; with their number, and how many reached it.
 fn floor_and_definition(slope: f64, seed: u64, resolution: f64) -> (NoiseFloor, f64, u64, u64) {
     let (p, y) = group(100, slope, 300 + seed);
     let predictions = Input::probabilities(&p, &y).check().unwrap();
