@@ -94,7 +94,9 @@ class AnyName(type):
     """The type of a class that has every name and can be made of anything."""
 
     def __new__(cls, name: str, bases: tuple[type, ...] = (), members: dict[str, Any] | None = None) -> Any:
-        return super().__new__(cls, name, bases, members or {"__init__": lambda *_, **__: None})
+        # What it makes can be called as a decorator, which leaves a class as it is.
+        made = {"__init__": lambda *_, **__: None, "__call__": lambda _, decorated: decorated}
+        return super().__new__(cls, name, bases, members or made)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
