@@ -202,7 +202,5 @@ def _side(given: DriftSample, rule: str = "drift() must get") -> _core.Sketch | 
     if isinstance(given, tuple):
         given = Predictions(*given)
     if not isinstance(given, Predictions):
-        raise TypeError(
-            f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
-        )
+        raise TypeError(f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}")
     return given._rows.columns, given._rows.options
