@@ -230,7 +230,5 @@ def side(given: DriftSample, rule: str = "a sample must be") -> Side:
     if isinstance(given, tuple):
         given = Predictions(*given)
     if not isinstance(given, Predictions):
-        raise TypeError(
-            f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}"
-        )
+        raise TypeError(f"{rule} Predictions, a Sketch, or a tuple of y_true and y_prob, got {type(given).__name__}")
     return given._rows.columns, given._rows.options

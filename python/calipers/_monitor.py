@@ -150,7 +150,8 @@ class Monitor:
     >>> monitor = cal.Monitor(alpha=0.05)
     >>> for hour in range(12):
     ...     rate = 80 if hour < 6 else 60
-    ...     look = monitor.update(([1] * rate + [0] * (100 - rate), [0.8] * 100), window=f"{hour:02}:00")
+    ...     outcomes = [1] * rate + [0] * (100 - rate)
+    ...     look = monitor.update((outcomes, [0.8] * 100), window=f"{hour:02}:00")
     >>> monitor.alarm.window, monitor.onset.window
     ('06:00', '06:00')
 
@@ -224,7 +225,7 @@ class Monitor:
 
     @property
     def limit(self) -> float:
-        """The e-value from which on there is an alarm: 1 / alpha, or 1.25 / alpha with a reference."""
+        """The e-value of an alarm: 1 / alpha, or 1.25 / alpha with a reference."""
         return self._held.facts()["limit"]
 
     @property

@@ -28,12 +28,13 @@ use windows::Windows;
 /// Use it in a job that runs every hour on the sketches of all windows so far, or with --state on
 /// the new ones alone. An alarm is raised once the e-value, which grows with evidence, reaches 1 /
 /// alpha. If outcomes are as expected, that happens with a probability of at most alpha over the
-/// whole life of the monitor, with any number of looks. Expected is that outcomes have the predicted
-/// probabilities, or with --reference that outcomes at equal predictions are as in the reference.
+/// whole life of the monitor, with any number of looks. Expected is that outcomes have the
+/// predicted probabilities, or with --reference that outcomes at equal predictions are as in the
+/// reference.
 ///
 /// A file of one sketch is a window, in the order of the names. A Parquet table of sketches has a
-/// column of windows: window_start, or what --window names. Other columns make groups, each of which
-/// has a monitor with alpha divided by the number of groups.
+/// column of windows: window_start, or what --window names. Other columns make groups, each of
+/// which has a monitor with alpha divided by the number of groups.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../help/monitor.txt"))]
 pub(crate) struct MonitorArgs {

@@ -1,9 +1,9 @@
 //! Since when outcomes are not as expected.
 //!
 //! With U_s and I_s the score and the information of a shift and a slope, summed over the windows s
-//! to T, the log-likelihood of a departure that begins at s is, to second order, at most
-//! ½ U_s' I_s⁻¹ U_s above that of none. The onset is the s with the largest value. With a range that
-//! the null hypothesis allows, of half-width δ, the size √(U' I⁻¹ U) is reduced by δ √I_00 first.
+//! to T, the log-likelihood of a departure that begins at s is, to second order, at most ½ U_s'
+//! I_s⁻¹ U_s above that of none. The onset is the s with the largest value. With a range that the
+//! null hypothesis allows, of half-width δ, the size √(U' I⁻¹ U) is reduced by δ √I_00 first.
 //!
 //! The plausible onsets are those whose value is within 3.7 of the largest. For a change of known
 //! size, the excess of the largest value over that of the true onset is the maximum of two walks
