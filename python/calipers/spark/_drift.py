@@ -66,8 +66,8 @@ def drift(
     before, after : Sketches
         By the same columns. A group that only one of them has is a row with an error.
     measure : str
-        Any measure that `Sketches.assess` takes. All groups have the sigma of all rows before
-        unless one is given.
+        Any measure that `Sketches.assess` takes. Each group has the sigma of its rows before
+        unless one is given for all.
     n_resamples : int, optional
         Resamples for each p-value. Unless given, 1000, or as many more as a p-value needs to be
         significant after adjustment for the number of groups, at most 20,000.
@@ -115,7 +115,7 @@ def drift(
     asked: dict[str, Any] = {"measure": measure, "level": level, "random_state": random_state}
     asked["n_resamples"] = _n_resamples(n_groups, level, adjust) if n_resamples is None else n_resamples
     _try({**asked, **options})
-    comparing = Comparing({**asked, **before._one_sigma(measure, options)}, tuple(before.by))
+    comparing = Comparing({**asked, **options}, tuple(before.by))
     n_parts = -(-n_groups // _GROUPS_OF_A_TASK)
     sides = [found.dataframe.withColumn(SIDE, sql.lit(side)) for side, found in enumerate((before, after))]
     pairs = together(sides[BEFORE].union(sides[AFTER]), before.by, n_parts, then=[SIDE])

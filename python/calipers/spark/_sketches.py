@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 from calipers import _core
 from calipers._assess import Debias, Method
 from calipers._documented import documented
-from calipers._measures import LISTED, measures
+from calipers._measures import measures
 from calipers._parquet import FOLDERS, START
 from calipers._recalibrator import Recalibrator
 from calipers._result import html_table
@@ -198,8 +198,8 @@ class Sketches:
         measure : str
             Any whose ``from_sketch`` in `calipers.measures` is not "nothing".
         **options
-            Those of the method of that name. With ``sigma="auto"``, as without, all groups have the
-            sigma of all rows.
+            Those of the method of that name. With ``sigma="auto"``, as without, each group has a
+            sigma for its own number of rows.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class Sketches:
         if measure not in of_sketches:
             raise input_error("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
         self._try("measure", {"measure": measure, **options})
-        return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
+        return self._ask("measure", {"measure": measure, **options})
 
     @documented
     def assess(
@@ -231,8 +231,8 @@ class Sketches:
         Parameters
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
-            The last with bins of equal width. All groups have the sigma of all rows unless one is
-            given.
+            The last with bins of equal width. Each group has a sigma for its own number of rows
+            unless one is given for all.
         adjust : {"holm", "bh", "by"} or None
             How p-values are adjusted for the number of groups: ``p_adjusted``. Where a p-value is
             as small as `n_resamples` can show, there are as many more draws as it needs to be
@@ -254,9 +254,9 @@ class Sketches:
         check_adjust(adjust)
         self._try("assess", {**choices, **options})
         if adjust is None:
-            return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
+            return self._ask("assess", {**choices, **options})
         choices["n_tests"] = max(1, self.n_groups)
-        answers = self._ask("assess", {**choices, **self._one_sigma(measure, options)})
+        answers = self._ask("assess", {**choices, **options})
         return Adjusting(adjust, "p_value", "p_adjusted").applied(answers, self._n_tasks("assess"))
 
     @documented
@@ -320,19 +320,6 @@ class Sketches:
         """
         if self._found.kept is not None:
             self._found.kept.unpersist()
-
-    def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, with the automatic sigma of all rows where each group would have its own."""
-        if (
-            measure not in LISTED
-            or "sigma" not in LISTED[measure].options
-            or options.get("sigma", "auto") != "auto"
-            or not self._keys
-            or self.n == 0
-        ):
-            return options
-        asked = {name: value for name, value in options.items() if name in ("noise", "link", "tolerance")}
-        return {**options, "sigma": self._merged.ls_ece(**asked).settings["sigma"]}
 
     def _n_tasks(self, question: str) -> int:
         return -(-self.n_groups // QUESTIONS[question].groups_of_a_task)
