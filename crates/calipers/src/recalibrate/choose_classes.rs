@@ -11,7 +11,7 @@ use super::gain::TableEvidence;
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::method::Method;
 use super::options::Recalibrate;
-use super::trials::Trials;
+use super::trials::{Role, Trials};
 use crate::Error;
 use crate::measures::ProperScore;
 
@@ -144,8 +144,12 @@ impl Trials for ClassTrials<'_> {
         self.folds
     }
 
-    fn is_base(&self, method: Method) -> bool {
-        matches!(method, Method::Identity | Method::Temperature)
+    fn role(&self, method: Method) -> Role {
+        match method {
+            Method::Temperature => Role::Default,
+            Method::Identity | Method::BiasCorrectedTemperature => Role::Safe,
+            _ => Role::Other,
+        }
     }
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<ClassMap, Error> {
