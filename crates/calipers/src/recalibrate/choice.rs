@@ -76,11 +76,10 @@ impl<M> Choice<M> {
         let behind = match behind {
             Some((difference, standard_error)) if self.best != self.chosen => {
                 let digits = digits(standard_error);
-                let best = match (self.chosen, self.best) {
-                    // It begins a sentence.
-                    (Method::Identity, best) => title(best).to_owned(),
-                    (_, Method::Identity) => "to change nothing".to_owned(),
-                    (_, best) => lowered(title(best)),
+                // Of the identity, it begins a sentence.
+                let best = match self.chosen {
+                    Method::Identity => title(self.best).to_owned(),
+                    _ => lowered(title(self.best)),
                 };
                 let enough = match self.tolerance {
                     0.5 => "half a standard error".to_owned(),

@@ -1,4 +1,4 @@
-//! Which method? Cross-fitted losses, a default that is left on evidence, and an honest gain.
+//! Which method? Cross-fitted losses, evidence for what may lose much, and an honest gain.
 
 use super::choice::{Candidate, Choice};
 use super::cross_fit::{CrossFit, CrossRows};
@@ -19,8 +19,7 @@ use crate::setters::setters;
 /// The candidates for a binary outcome, from the simplest on: each contains those before it.
 const CANDIDATES: [Method; 4] = [Method::Identity, Method::Platt, Method::Spline, Method::CentredIsotonic];
 
-/// By how many standard errors of the difference a [safe](Role::Safe) method must be better than
-/// the default.
+/// By how many standard errors of the difference a [safe](Role::Safe) method must be better.
 const OF_SAFE: f64 = 0.5;
 
 /// Above this number of rows there are fewer folds, and no splines.
@@ -35,23 +34,22 @@ fn candidates(n_rows: usize) -> Vec<Method> {
 ///
 /// # Definition
 /// Every candidate is cross-fitted on the same folds, which come from a hash of the rows: the same
-/// rows have the same choice. The default is Platt scaling, for classes temperature scaling. What
-/// replaces it must have a smaller mean loss out of fold, by a number of standard errors of the
-/// paired difference, by rows or by clusters:
+/// rows have the same choice. Between the identity and Platt scaling (for classes temperature
+/// scaling), the smaller mean loss out of fold decides. What replaces them must have a smaller one
+/// by a number of standard errors of the paired difference, by rows or by clusters:
 /// ```text
-/// identity, spline, beta if named; of classes: bias-corrected temperature    1/2
-/// all others, such as centred isotonic, vector and matrix                    tolerance
+/// spline, beta if named; of classes bias-corrected temperature      1/2
+/// all others, such as centred isotonic, vector and matrix           tolerance
 /// ```
-/// The best of the first line is held against the default, then the best of all against the winner.
+/// The best of the first line is held against the base, then the best of all against the winner.
 ///
-/// Two things make a choice worse than a good default for everyone. First, candidates that look
-/// best by chance: a table loses many times more than a formula with a ridge where it is wrong. So
-/// tables need evidence, and families that are near Platt scaling where they are right, such as
-/// shift, temperature and beta, are no candidates unless they are [named](Self::candidates).
-/// Second, steps to the identity: Platt scaling with its ridge loses about 1 / n nats where there
-/// is nothing to fix, and gains far more where there is something that few rows do not show yet. So
-/// the predictions are left as they are only if that is better by half a standard error. A spline
-/// has its smoothing chosen by folds, and is a straight line unless rows show that it bends.
+/// What makes a choice worse than one good method for everyone are candidates that look best by
+/// chance. Platt scaling with its ridge can lose about 1 / n nats where there is nothing to fix, so
+/// the smaller loss may decide between it and the identity. A spline has its smoothing chosen by
+/// folds and is a straight line unless rows show that it bends, so it takes little. A table loses
+/// many times more where it is wrong, and takes evidence. Shift, temperature and beta are near
+/// Platt scaling where they are right, and no candidates unless they are
+/// [named](Self::candidates).
 ///
 /// The loss of the winner is optimistic. So the gain is nested: each fold is left out in turn, the
 /// choice is made among the other folds alone, and its map is applied to the fold that was left
@@ -327,11 +325,11 @@ impl Choose {
             let (difference, standard_error) = paired(place, by);
             if difference > needed * standard_error { by } else { place }
         };
-        // Without the default, the first candidate has its place.
-        let default = roles.iter().position(|role| *role == Role::Default).unwrap_or(0);
-        let safe = least(&mut (0..means.len()).filter(|place| *place == default || roles[*place] == Role::Safe));
+        // Without any of them, the first candidate is the base.
+        let base = least(&mut (0..means.len()).filter(|place| roles[*place] == Role::Base));
+        let safe = least(&mut (0..means.len()).filter(|place| *place == base || roles[*place] == Role::Safe));
         let best = least(&mut (0..means.len()));
-        let chosen = replaced(replaced(default, safe, OF_SAFE), best, self.tolerance);
+        let chosen = replaced(replaced(base, safe, OF_SAFE), best, self.tolerance);
         let difference = |place: usize| {
             let (difference, standard_error) = paired(place, best);
             Difference { change: means[place], difference, standard_error }

@@ -146,8 +146,8 @@ impl Trials for ClassTrials<'_> {
 
     fn role(&self, method: Method) -> Role {
         match method {
-            Method::Temperature => Role::Default,
-            Method::Identity | Method::BiasCorrectedTemperature => Role::Safe,
+            Method::Identity | Method::Temperature => Role::Base,
+            Method::BiasCorrectedTemperature => Role::Safe,
             _ => Role::Other,
         }
     }

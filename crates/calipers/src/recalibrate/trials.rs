@@ -13,8 +13,8 @@ use crate::numerics::sum::Sum;
 /// What it takes to choose a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It is chosen unless another one is better.
-    Default,
+    /// The smaller loss decides between those.
+    Base,
     /// It loses little where it is wrong, and so takes little evidence.
     Safe,
     /// It may lose much, or looks best by chance often.
@@ -81,8 +81,8 @@ impl Trials for BinaryTrials<'_> {
 
     fn role(&self, method: Method) -> Role {
         match method {
-            Method::Platt => Role::Default,
-            Method::Identity | Method::Beta | Method::Spline => Role::Safe,
+            Method::Identity | Method::Platt => Role::Base,
+            Method::Beta | Method::Spline => Role::Safe,
             _ => Role::Other,
         }
     }
