@@ -15,7 +15,7 @@ use calipers::recalibrate::Choose;
 use calipers_studies::Setting;
 use calipers_studies::recalibration::classes;
 use calipers_studies::recalibration::coverage::{Cell, Plan, coverage, sizes};
-use calipers_studies::recalibration::risk::all_trials;
+use calipers_studies::recalibration::risk::{Entry, all_trials};
 use calipers_studies::recalibration::{Section, some_sections};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,13 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             all_trials(&choose, &plan.rows, plan.n_runs, 0, |family, list, n, trials| {
                 for (run, trial) in trials.iter().enumerate() {
-                    let entries: Vec<String> = trial
-                        .entries
-                        .iter()
-                        .map(|e| {
-                            format!("{}:{:e}:{:e}:{:e}", e.method.name(), e.difference, e.standard_error, e.excess)
-                        })
-                        .collect();
+                    let entry = |e: &Entry| format!("{}:{:e}", e.method.name(), e.excess);
+                    let entries: Vec<String> = trial.entries.iter().map(entry).collect();
                     let (lower, upper) = trial.interval;
                     show(format!(
                         "{family},{list},{n},{run},{},{:e},{lower:e},{upper:e},{:e},{}",

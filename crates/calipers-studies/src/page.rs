@@ -54,6 +54,8 @@ pub struct File {
 pub struct Page {
     name: &'static str,
     markdown: String,
+    /// Where the text after the title and the setting begins.
+    start: usize,
     findings: Vec<Finding>,
     files: Vec<File>,
 }
@@ -62,7 +64,14 @@ impl Page {
     /// A page that begins with the setting.
     pub(crate) fn new(name: &'static str, title: &str, setting: &Setting) -> Self {
         let markdown = format!("# {title}\n\n`calipers study {name}`. {}\n\n", setting.words());
-        Page { name, markdown, findings: Vec::new(), files: Vec::new() }
+        Page { name, start: markdown.len(), markdown, findings: Vec::new(), files: Vec::new() }
+    }
+
+    /// Puts all findings so far before the rest: the answer first.
+    pub(crate) fn begin_with_findings(&mut self) {
+        let line = |found: &Finding| format!("- **{}:** {}\n", found.agreement.words(), found.text);
+        let lines: String = self.findings.iter().map(line).collect();
+        self.markdown.insert_str(self.start, &format!("## In short\n\n{lines}\n"));
     }
 
     /// Adds a heading.

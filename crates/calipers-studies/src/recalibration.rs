@@ -12,14 +12,14 @@ pub mod coverage;
 mod files;
 mod population;
 pub mod risk;
+mod risk_page;
 
-use calipers::recalibrate::{Choose, Method};
+use calipers::recalibrate::Method;
 use calipers::{Error, Predictions};
 
 use crate::table::{fixed, full};
 use crate::{Agreement, Page, Setting, Table};
 use coverage::{Cell, Plan, SizeCell};
-use risk::Trial;
 
 /// The name of the study.
 pub const NAME: &str = "recalibration";
@@ -57,12 +57,6 @@ const COVERED: (f64, f64) = (0.92, 0.98);
 /// The size of the test at 5 % shall be in here.
 const SIZE: (f64, f64) = (0.03, 0.07);
 
-/// The excess risk of the choice shall be at most so many times that of the best single method.
-const RATIO: f64 = 1.1;
-
-/// The lists of families, in the words of the page.
-const LISTS: [&str; 2] = ["on which the rule of the choice was chosen", "on which nothing was chosen"];
-
 /// A part of the study, which does not depend on the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -81,12 +75,14 @@ impl Section {
     pub const ALL: [Section; 4] = [Section::Risk, Section::Coverage, Section::Classes, Section::Size];
 }
 
-/// The study, with the section on files where there are any.
-pub fn run(pairs: &[Pair<'_>], setting: &Setting) -> Result<Page, Error> {
+/// The study, with the section on files where there are any; `left_out` names those that could not
+/// be used, each with the reason.
+pub fn run(pairs: &[Pair<'_>], left_out: &[String], setting: &Setting) -> Result<Page, Error> {
     let mut page = some_sections(&Section::ALL, setting)?;
     if !pairs.is_empty() {
-        files::section(&mut page, pairs)?;
+        files::section(&mut page, pairs, left_out)?;
     }
+    page.begin_with_findings();
     Ok(page)
 }
 
@@ -94,6 +90,7 @@ pub fn run(pairs: &[Pair<'_>], setting: &Setting) -> Result<Page, Error> {
 /// the same time.
 pub fn some_sections(sections: &[Section], setting: &Setting) -> Result<Page, Error> {
     let mut page = Page::new(NAME, "Whether recalibration helps, and whether the verdict can be trusted", setting);
+    page.heading("How to read it");
     page.text(
         "What counts as a success is stated with each question. \
          Excess risk is the expected log-loss of a fitted map less that of the truth, by integration over a population that is known; so it has no test noise. \
@@ -101,162 +98,13 @@ pub fn some_sections(sections: &[Section], setting: &Setting) -> Result<Page, Er
     );
     for section in sections {
         match section {
-            Section::Risk => risk_section(&mut page, setting)?,
+            Section::Risk => risk_page::section(&mut page, setting)?,
             Section::Coverage => coverage_section(&mut page, setting)?,
             Section::Classes => class_section(&mut page, setting)?,
             Section::Size => size_section(&mut page, setting)?,
         }
     }
     Ok(page)
-}
-
-/// Trials of one family.
-struct OfFamily {
-    name: &'static str,
-    /// Place in [`LISTS`].
-    list: usize,
-    n: usize,
-    trials: Vec<Trial>,
-}
-
-impl OfFamily {
-    fn mean(&self, of: impl Fn(&Trial) -> f64) -> f64 {
-        self.trials.iter().map(of).sum::<f64>() / self.trials.len().max(1) as f64
-    }
-}
-
-fn risk_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
-    let runs: &[(usize, u64)] = setting.pick(&[(200, 20), (1_000, 10), (5_000, 4)], &[(200, 2)]);
-    let rows: Vec<usize> = runs.iter().map(|(n, _)| *n).collect();
-    let rows = rows.as_slice();
-    let mut all: Vec<OfFamily> = Vec::new();
-    let choose = Choose::new().n_resamples(0);
-    for &(n, n_runs) in runs {
-        risk::all_trials(&choose, &[n], n_runs, setting.random_state, |name, list, n, trials| {
-            // Quick: a few families of each list.
-            if !trials.is_empty() {
-                all.push(OfFamily { name, list: list / 2, n, trials: trials.to_vec() });
-            }
-        })?;
-    }
-    let counts: Vec<String> = runs.iter().map(|(n, n_runs)| format!("{n_runs} at n = {n}")).collect();
-    let counts = counts.join(", ");
-    let methods: Vec<Method> = [Method::Identity].into_iter().chain(METHODS.into_iter().take(6)).collect();
-    page.heading("Excess risk of each method");
-    page.text(&format!(
-        "Mean excess log-loss over families, in 1/1000 nats; samples of each family: {counts}. *auto* is the choice that `Choose` makes among these methods. \
-         The question is whether the choice costs more than it is worth; the answer is no if its mean excess risk is at most {RATIO} times that of the single method that turns out best for that number of rows, \
-         on families that its rule was not chosen on."
-    ));
-    for (list, words) in LISTS.iter().enumerate() {
-        let of = |n: usize| all.iter().filter(move |family| family.list == list && family.n == n);
-        let n_families = of(rows[0]).count();
-        page.text(&format!("{n_families} families {words}:"));
-        let columns = rows.iter().map(|n| format!("n = {n}"));
-        let mut table = Table::new(["method".to_owned()].into_iter().chain(columns));
-        let mean = |n: usize, excess: &dyn Fn(&Trial) -> f64| {
-            1000.0 * of(n).map(|family| family.mean(excess)).sum::<f64>() / of(n).count().max(1) as f64
-        };
-        let single = |n: usize, method: Method| mean(n, &|trial: &Trial| trial.excess(method));
-        for &method in &methods {
-            let cells = rows.iter().map(|n| fixed(single(*n, method), 2));
-            table.row([method.name().to_owned()].into_iter().chain(cells));
-        }
-        let auto: Vec<f64> = rows.iter().map(|n| mean(*n, &|trial: &Trial| trial.excess(trial.chosen))).collect();
-        let best: Vec<f64> =
-            rows.iter().map(|n| methods.iter().map(|m| single(*n, *m)).fold(f64::INFINITY, f64::min)).collect();
-        table.row(
-            ["**auto**".to_owned()].into_iter().chain(auto.iter().map(|excess| format!("**{}**", fixed(*excess, 2)))),
-        );
-        let ratios: Vec<f64> = auto.iter().zip(&best).map(|(auto, best)| auto / best).collect();
-        table.row(["auto / best".to_owned()].into_iter().chain(ratios.iter().map(|ratio| fixed(*ratio, 2))));
-        page.table(&table);
-        let most = ratios.iter().copied().fold(0.0, f64::max);
-        page.finding(
-            Agreement::seen_if(most <= RATIO),
-            &format!("On {n_families} families {words}, the excess risk of the choice is at most {} times that of the best single method (target: {RATIO}).", fixed(most, 2)),
-        );
-    }
-    harm(page, &all, rows);
-    choices(page, &all, rows, &methods);
-    page.csv("risk", &risk_csv(&all, &methods));
-    Ok(())
-}
-
-/// Whether the choice is worse than the identity anywhere.
-fn harm(page: &mut Page, all: &[OfFamily], rows: &[usize]) {
-    let mut worst: Vec<String> = Vec::new();
-    for &n in rows {
-        let gains: Vec<f64> = all
-            .iter()
-            .filter(|family| family.n == n)
-            .map(|family| family.mean(|trial| trial.excess(Method::Identity) - trial.excess(trial.chosen)))
-            .collect();
-        let mean = crate::summary::Mean::of(&gains);
-        if mean.value < -mean.standard_error {
-            worst.push(format!("n = {n}: {} ± {}", full(mean.value), full(mean.standard_error)));
-        }
-    }
-    let least = all
-        .iter()
-        .map(|family| (family.mean(|trial| trial.excess(Method::Identity) - trial.excess(trial.chosen)), family))
-        .min_by(|a, b| a.0.total_cmp(&b.0));
-    let named = least.map_or(String::new(), |(gain, family)| {
-        format!(
-            " The family on which it does worst is {} at n = {}: {} of 1/1000 nats.",
-            family.name,
-            family.n,
-            fixed(1000.0 * gain, 2)
-        )
-    });
-    page.finding(
-        Agreement::seen_if(worst.is_empty()),
-        &format!("The choice is nowhere worse than the identity by more than the standard error of the mean over families.{named}"),
-    );
-}
-
-/// What is chosen how often.
-fn choices(page: &mut Page, all: &[OfFamily], rows: &[usize], methods: &[Method]) {
-    page.heading("What auto chooses");
-    page.text("Share of samples by method. On calibrated families the identity is right. Then the share of its 95 % intervals that hold the gain of the chosen map: of all samples, and of those whose choice is not the identity, whose gain is 0 for certain. Last, the mean gain out of fold less the true gain, which nesting should keep near 0.");
-    let names = methods.iter().map(|method| method.name().to_owned());
-    let last = ["covered", "covered where changed", "nested gain less gain, 1/1000"].map(str::to_owned);
-    let mut table = Table::new(["families", "n"].map(str::to_owned).into_iter().chain(names).chain(last));
-    for (words, is_calibrated) in [("calibrated", true), ("others", false)] {
-        for &n in rows {
-            let of = |family: &&OfFamily| family.n == n && family.name.contains("calibrated") == is_calibrated;
-            let trials: Vec<&Trial> = all.iter().filter(of).flat_map(|family| &family.trials).collect();
-            let total = trials.len().max(1) as f64;
-            let share = |method: Method| trials.iter().filter(|trial| trial.chosen == method).count() as f64 / total;
-            let changed: Vec<&&Trial> = trials.iter().filter(|trial| trial.chosen != Method::Identity).collect();
-            let holds = |trial: &&&&Trial| trial.interval.0 <= trial.gain && trial.gain <= trial.interval.1;
-            let n_holds = changed.iter().filter(holds).count();
-            let of_all = fixed((n_holds + trials.len() - changed.len()) as f64 / total, 3);
-            let covered = match changed.len() {
-                0 => String::new(),
-                n_changed => fixed(n_holds as f64 / n_changed as f64, 3),
-            };
-            let optimism = trials.iter().map(|trial| trial.nested_gain - trial.gain).sum::<f64>() / total;
-            let first = [words.to_owned(), n.to_string()];
-            let shares = methods.iter().map(|method| fixed(share(*method), 3));
-            table.row(first.into_iter().chain(shares).chain([of_all, covered, fixed(1000.0 * optimism, 2)]));
-        }
-    }
-    page.table(&table);
-}
-
-fn risk_csv(all: &[OfFamily], methods: &[Method]) -> Table {
-    let names = methods.iter().map(|method| format!("excess_{}", method.name()));
-    let first = ["family", "list", "n", "runs"].map(str::to_owned);
-    let mut table = Table::new(first.into_iter().chain(names).chain(["excess_auto".to_owned()]));
-    for family in all {
-        let list = ["chosen_on", "not_chosen_on"][family.list];
-        let first = [family.name.to_owned(), list.to_owned(), family.n.to_string(), family.trials.len().to_string()];
-        let excess = methods.iter().map(|method| full(family.mean(|trial| trial.excess(*method))));
-        let auto = full(family.mean(|trial| trial.excess(trial.chosen)));
-        table.row(first.into_iter().chain(excess).chain([auto]));
-    }
-    table
 }
 
 /// The parametric families and isotonic regression, which the target of coverage is for.

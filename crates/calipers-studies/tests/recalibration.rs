@@ -31,7 +31,7 @@ fn the_page_has_all_questions_and_is_the_same_again() {
                 test: Input::logits(&scores[450..], &labels[150..]).classes(3).check().unwrap(),
             },
         ];
-        recalibration::run(&pairs, &QUICK).unwrap()
+        recalibration::run(&pairs, &["lone_val.csv (there is no lone_test)".to_owned()], &QUICK).unwrap()
     };
     let first = page();
     assert_eq!(first, page());
@@ -51,6 +51,7 @@ fn the_page_has_all_questions_and_is_the_same_again() {
     }
     assert!(files.iter().all(|file| !file.text.contains("NaN")));
     assert!(!text.contains("Without a result"), "{text}");
+    assert!(text.contains("Files that were left out: lone_val.csv (there is no lone_test)."), "{text}");
     // Strong overconfidence: every method but a shift helps the test part.
     let csv = &files.iter().find(|file| file.name == "recalibration-files.csv").unwrap().text;
     let helped = csv.lines().filter(|line| line.starts_with("overconfident,") && line.ends_with(",helps")).count();

@@ -79,14 +79,14 @@ fn auto_chooses_a_method_or_leaves_probabilities_as_they_are() {
         (succeed(&[&args[..], more].concat()), json(&map), csv, map)
     };
     let (printed, map, ..) = fit(rows(), &[]);
-    assert!(printed.contains(" is chosen of 7 candidates: "), "{printed}");
+    assert!(printed.contains(" is chosen of 4 candidates: "), "{printed}");
     assert_ne!(map["method"], "identity");
     let (result, ..) = fit(rows(), &["--json"]);
     let result: Value = serde_json::from_str(&result).unwrap();
-    assert_eq!(result["result"]["candidates"].as_array().unwrap().len(), 7);
+    assert_eq!(result["result"]["candidates"].as_array().unwrap().len(), 4);
     assert_eq!(result["result"]["method"], map["method"]);
     let (printed, map, csv, path) = fit(calibrated_rows(), &[]);
-    assert!(printed.starts_with("Leave the predictions as they are: of 7 candidates"), "{printed}");
+    assert!(printed.starts_with("Leave the predictions as they are: of 4 candidates"), "{printed}");
     assert!(printed.contains("The map that was written leaves all probabilities as they are.\n"), "{printed}");
     assert_eq!((&map["method"], &map["improvement"]["gain"]), (&"identity".into(), &0.0.into()));
     // Later steps find a map, which changes nothing but the last digit.
@@ -384,7 +384,7 @@ fn methods_are_compared_and_a_map_is_measured_on_new_rows() {
         all["methods"].as_array().unwrap().iter().map(|method| method["method"].as_str().unwrap()).collect();
     assert!(methods.starts_with(&["identity", "shift", "temperature", "platt", "beta"]), "{methods:?}");
     let chosen = all["methods"].as_array().unwrap().last().unwrap();
-    assert_eq!(chosen["candidates"].as_array().unwrap().len(), 7);
+    assert_eq!(chosen["candidates"].as_array().unwrap().len(), 4);
     assert_eq!(all["sentence"], format!("auto: {}", chosen["sentence"].as_str().unwrap()));
     let left = &all["methods"][3]["left"];
     let [before, after] = ["before", "after"].map(|when| left[when]["value"].as_f64().unwrap());

@@ -353,3 +353,26 @@ fn an_input_is_never_written_over() {
     assert_eq!(std::fs::read_to_string(&input).unwrap(), "label,prob\n1,0.5\n0,0.25\n");
     assert_eq!(folder.names(), ["images-points.csv"]);
 }
+
+#[test]
+fn recalibration_names_the_files_that_it_leaves_out() {
+    let folder = Folder::new();
+    let rows = |seed: u32| {
+        let row = |i: u32| format!("{},{}\n", u32::from((i * 7 + seed) % 10 < 2 + i % 5), 0.1 + 0.2 * f64::from(i % 5));
+        "label,prob\n".to_owned() + &(0..150).map(row).collect::<String>()
+    };
+    for name in ["good_val.csv", "good_test.csv", "alone_val.csv", "other_val.csv"] {
+        folder.write(name, &rows(name.len() as u32));
+    }
+    folder.write("other_test.csv", "label,prob\n1,3\n");
+    let out = folder.path("out");
+    let good = folder.path("good_val.csv");
+    let findings = succeed(&["study", "recalibration", "--quick", "--out", text(&out), text(good.parent().unwrap())]);
+    assert!(findings.contains("Models of a binary outcome: "), "{findings}");
+    let page = std::fs::read_to_string(out.join("recalibration.md")).unwrap();
+    assert!(page.contains("\n1 model. A map is fitted to the validation part"), "{page}");
+    let left_out = page.lines().find(|line| line.starts_with("Files that were left out: ")).unwrap();
+    assert!(left_out.contains("alone_val.csv (there is no alone_test)"), "{left_out}");
+    assert!(left_out.contains("other_test.csv: ") && !left_out.contains("good_"), "{left_out}");
+    assert!(page.find("## In short").unwrap() < page.find("## How to read it").unwrap());
+}

@@ -155,8 +155,7 @@ fn candidates(candidates: &[Candidate], places: usize) -> String {
     };
     let all: Vec<String> = candidates.iter().map(each).collect();
     format!(
-        "The method is no change or Platt scaling, whichever has the lower log-loss out of fold, unless another has \
-         less still by two standard errors: {}.",
+        "The method is chosen by log-loss out of fold, and one with many parameters has to be clearly better: {}.",
         all.join(", ")
     )
 }

@@ -3,7 +3,7 @@
 
 use calipers::population::{Family, Logits, Truth};
 use calipers::recalibrate::{CrossFit, Method, Recalibrate, Verdict};
-use calipers::{Error, Input, Sample};
+use calipers::{Error, Input};
 
 use super::population::{Drawn, Known};
 use crate::replicates::{replicates, seed_of};
@@ -110,6 +110,12 @@ fn population(law: &str, name: &'static str, truth: Truth) -> Result<Known, Erro
     Ok(Known::new(Family::new(name, logits, truth)?))
 }
 
+/// Every law with every truth.
+pub(super) fn populations() -> Result<Vec<Known>, Error> {
+    let all = LAWS.into_iter().flat_map(|law| truths().map(|(name, truth)| (law, name, truth)));
+    all.map(|(law, name, truth)| population(law, name, truth)).collect()
+}
+
 /// Coverage of the interval, cell by cell; each cell is handed on as soon as it is known.
 pub fn coverage(plan: &Plan, mut each: impl FnMut(Cell)) -> Result<(), Error> {
     for &n in &plan.rows {
@@ -174,11 +180,7 @@ impl Cell {
 pub(super) fn improvement(cross_fit: &CrossFit, drawn: &Drawn) -> Result<calipers::recalibrate::Improvement, Error> {
     let predictions = Input::logits(&drawn.logits, &drawn.outcomes).check()?;
     let view = predictions.binary()?;
-    let sample = Sample::from(&view);
-    cross_fit.run(match &drawn.clusters {
-        Some(clusters) => sample.clusters(clusters),
-        None => sample,
-    })
+    cross_fit.run(drawn.sample(&view))
 }
 
 /// The share of calibrated samples that are found to have something to fix at 5 %.

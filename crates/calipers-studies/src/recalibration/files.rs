@@ -10,6 +10,10 @@ use crate::{Agreement, Page, Table};
 /// The methods that are tried where there are more than two classes.
 const OF_CLASSES: [Method; 4] = [Method::Temperature, Method::BiasCorrectedTemperature, Method::Vector, Method::Matrix];
 
+/// Draws for the test of whether there is anything to fix: none, since it only decides between two
+/// verdicts that claim nothing.
+const N_RESAMPLES: u64 = 0;
+
 /// The name of the choice between methods.
 const AUTO: &str = "auto";
 
@@ -28,7 +32,7 @@ struct Tried {
 }
 
 /// The section.
-pub(super) fn section(page: &mut Page, pairs: &[Pair<'_>]) -> Result<(), Error> {
+pub(super) fn section(page: &mut Page, pairs: &[Pair<'_>], left_out: &[String]) -> Result<(), Error> {
     let mut all: Vec<Tried> = Vec::new();
     let mut failed: Vec<String> = Vec::new();
     for pair in pairs {
@@ -43,10 +47,11 @@ pub(super) fn section(page: &mut Page, pairs: &[Pair<'_>]) -> Result<(), Error> 
     }
     page.heading("Real predictions with a validation and a test part");
     page.text(&format!(
-        "{} models. A map is fitted to the validation part and tried on the test part; its gain is the mean log-loss of the test part before less after. It helps if the gain is above 0, \
+        "{} {}. A map is fitted to the validation part and tried on the test part; its gain is the mean log-loss of the test part before less after. It helps if the gain is above 0, \
          and it certainly does if the 95 % interval of paired differences is. The verdict is that of the validation part alone: it is right if it says *helps* and the gain on the test part is above 0, or *hurts* and it is below 0; \
-         *no difference seen* and *nothing to fix* claim nothing. Test parts of one data set are not independent of each other.",
-        pairs.len()
+         *no difference seen* claims nothing. Test parts of one data set are not independent of each other.",
+        pairs.len(),
+        if pairs.len() == 1 { "model" } else { "models" }
     ));
     for (words, is_binary) in [("a binary outcome", true), ("more than two classes", false)] {
         let of: Vec<&Tried> = all.iter().filter(|tried| tried.is_binary == is_binary).collect();
@@ -56,6 +61,9 @@ pub(super) fn section(page: &mut Page, pairs: &[Pair<'_>]) -> Result<(), Error> 
     }
     if !failed.is_empty() {
         page.text(&format!("Without a result: {}.", failed.join("; ")));
+    }
+    if !left_out.is_empty() {
+        page.text(&format!("Files that were left out: {}.", left_out.join("; ")));
     }
     page.csv("files", &csv(&all));
     Ok(())
@@ -139,27 +147,27 @@ fn tables(page: &mut Page, words: &str, all: &[&Tried]) {
 fn tried(pair: &Pair<'_>, name: &str, is_binary: bool) -> Result<Tried, Error> {
     let (chosen, verdict, gain, test) = match (is_binary, name) {
         (true, AUTO) => {
-            let choice = with_view(&pair.validation, |view| Choose::new().n_resamples(199).run(view))?;
+            let choice = with_view(&pair.validation, |view| Choose::new().n_resamples(N_RESAMPLES).run(view))?;
             let improvement = choice.improvement;
             let test = with_view(&pair.test, |view| HeldOut::new(&improvement.fit.map).run(view))?;
             (choice.chosen, improvement.verdict, improvement.gain, test)
         }
         (false, AUTO) => {
-            let choice = Choose::new().n_resamples(199).run_classes(&pair.validation)?;
+            let choice = Choose::new().n_resamples(N_RESAMPLES).run_classes(&pair.validation)?;
             let improvement = choice.improvement;
             let test = HeldOut::new(&improvement.fit.map).run_classes(&pair.test)?;
             (choice.chosen, improvement.verdict, improvement.gain, test)
         }
         (true, _) => {
             let method: Method = name.parse()?;
-            let cross_fit = CrossFit::new(Recalibrate::new(method)).n_resamples(199);
+            let cross_fit = CrossFit::new(Recalibrate::new(method)).n_resamples(N_RESAMPLES);
             let improvement = with_view(&pair.validation, |view| cross_fit.run(view))?;
             let test = with_view(&pair.test, |view| HeldOut::new(&improvement.fit.map).run(view))?;
             (method, improvement.verdict, improvement.gain, test)
         }
         (false, _) => {
             let method: Method = name.parse()?;
-            let cross_fit = CrossFit::new(Recalibrate::new(method)).n_resamples(199);
+            let cross_fit = CrossFit::new(Recalibrate::new(method)).n_resamples(N_RESAMPLES);
             let improvement = cross_fit.run_classes(&pair.validation)?;
             let test = HeldOut::new(&improvement.fit.map).run_classes(&pair.test)?;
             (method, improvement.verdict, improvement.gain, test)

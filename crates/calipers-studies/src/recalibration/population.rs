@@ -2,7 +2,7 @@
 
 use calipers::population::{Family, Logits, Truth};
 use calipers::recalibrate::BinaryMap;
-use calipers::{Error, Link, Logistic, Probit};
+use calipers::{BinaryView, Error, Link, Logistic, Probit, Sample};
 
 use crate::replicates::{seed_of, uniform};
 
@@ -37,6 +37,16 @@ pub(super) struct Drawn {
     pub(super) outcomes: Vec<bool>,
     /// Where rows depend on each other.
     pub(super) clusters: Option<Vec<u32>>,
+}
+
+impl Drawn {
+    /// The rows with their clusters.
+    pub(super) fn sample<'a>(&'a self, view: &'a BinaryView<'a>) -> Sample<'a> {
+        match &self.clusters {
+            Some(clusters) => Sample::from(view).clusters(clusters),
+            None => Sample::from(view),
+        }
+    }
 }
 
 impl Known {

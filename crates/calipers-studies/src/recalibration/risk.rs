@@ -1,28 +1,27 @@
-//! The risk of every method and of the choice between them, on families of known truth.
+//! The risk of every method and of the choice between them, on populations of known truth.
 
+use calipers::population::Family;
 use calipers::recalibrate::{Choose, Method, Recalibrate};
 use calipers::{Error, Input};
 
-use super::population::Known;
+use super::METHODS;
+use super::coverage::populations;
+use super::population::{Drawn, Known};
 use crate::replicates::{replicates, seed_of};
 
-/// One candidate on one sample.
+/// One method on one sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The method.
     pub method: Method,
-    /// By how much its loss out of fold is above that of the best.
-    pub difference: f64,
-    /// The standard error of that difference.
-    pub standard_error: f64,
     /// By how much the expected log-loss of its map is above that of the truth.
     pub excess: f64,
 }
 
-/// One sample: all candidates, and the choice.
+/// One sample: all methods, and the choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Candidates with a fit, from the simplest on.
+    /// Methods with a fit, from the simplest on.
     pub entries: Vec<Entry>,
     /// What was chosen.
     pub chosen: Method,
@@ -42,6 +41,11 @@ impl Trial {
     }
 }
 
+/// The methods whose risk is measured: bins and the like are far from the best.
+pub(super) fn methods() -> impl Iterator<Item = Method> {
+    [Method::Identity].into_iter().chain(METHODS.into_iter().take(6))
+}
+
 /// Trials of one population and number of rows.
 pub(super) fn trials(
     known: &Known,
@@ -58,23 +62,18 @@ pub(super) fn trials(
     Ok(found.into_iter().flatten().collect())
 }
 
-fn trial(known: &Known, choose: &Choose, drawn: &super::population::Drawn) -> Result<Trial, Error> {
+fn trial(known: &Known, choose: &Choose, drawn: &Drawn) -> Result<Trial, Error> {
     let predictions = Input::logits(&drawn.logits, &drawn.outcomes).check()?;
     let view = predictions.binary()?;
-    let choice = choose.run(&view)?;
-    let mut entries = Vec::new();
-    for candidate in &choice.table {
-        let (Some(method), Some(difference), Some(standard_error)) =
-            (candidate.method, candidate.difference, candidate.standard_error)
-        else {
-            continue;
-        };
-        let map = Recalibrate::new(method).fit(&view)?.map;
-        entries.push(Entry { method, difference, standard_error, excess: known.excess(&map) });
-    }
+    let choice = choose.run(drawn.sample(&view))?;
+    let entry = |method: Method| {
+        // Scores that fall by chance have no temperature.
+        let map = Recalibrate::new(method).fit(&view).ok()?.map;
+        Some(Entry { method, excess: known.excess(&map) })
+    };
     let interval = choice.improvement.interval;
     Ok(Trial {
-        entries,
+        entries: methods().filter_map(entry).collect(),
         chosen: choice.chosen,
         gain: known.gain(&choice.fit().map),
         interval: (interval.lower, interval.upper),
@@ -82,7 +81,8 @@ fn trial(known: &Known, choose: &Choose, drawn: &super::population::Drawn) -> Re
     })
 }
 
-/// Trials of every known family, handed on one by one with the name and list of the family.
+/// Trials of every known population, handed on one by one with the name and list of the population:
+/// the four lists of families, then the populations of the section on coverage.
 pub fn all_trials(
     choose: &Choose,
     rows: &[usize],
@@ -90,14 +90,15 @@ pub fn all_trials(
     random_state: u64,
     mut each: impl FnMut(&'static str, usize, usize, &[Trial]),
 ) -> Result<(), Error> {
-    use calipers::population::Family;
-    let lists = [Family::all(), Family::kept_aside(), Family::unseen(), Family::fresh()];
+    let families = [Family::all(), Family::kept_aside(), Family::unseen(), Family::fresh()];
+    let known = |list: Vec<Family>| list.into_iter().map(Known::new).collect();
+    let mut lists: Vec<Vec<Known>> = families.into_iter().map(known).collect();
+    lists.push(populations()?);
     for &n in rows {
-        for (list, families) in lists.iter().enumerate() {
-            // Quick, with few runs: the first families of each list.
-            for family in families.iter().take(if n_runs < 10 { 3 } else { families.len() }) {
-                let known = Known::new(family.clone());
-                each(family.name(), list, n, &trials(&known, choose, n, n_runs, random_state)?);
+        for (list, populations) in lists.iter().enumerate() {
+            // Quick, with few runs: the first of each list.
+            for known in populations.iter().take(if n_runs < 3 { 3 } else { populations.len() }) {
+                each(known.family.name(), list, n, &trials(known, choose, n, n_runs, random_state)?);
             }
         }
     }

@@ -145,7 +145,7 @@ fn slow_choice(logits: &[f64], labels: &[bool], folds: &[usize], methods: &[Meth
             .collect();
         // The identity and Platt scaling have the places 0 and 2.
         let base = if means[2] < means[0] { 2 } else { 0 };
-        let chosen = if means[base] - means[best] <= 2.0 * errors[base] { base } else { best };
+        let chosen = if means[base] - means[best] <= 2.5 * errors[base] { base } else { best };
         (means, errors, chosen)
     };
     let (means, errors, chosen) = ranked(None);
@@ -239,7 +239,7 @@ fn calibrated_predictions_are_left_as_they_are() {
     assert_eq!((found.improvement.gain, interval.lower, interval.upper), (0.0, 0.0, 0.0));
     assert_eq!(found.improvement.verdict, Verdict::NothingToFix);
     let text = found.sentence();
-    assert!(text.starts_with("Leave the predictions as they are: of 7 candidates"), "{text}");
+    assert!(text.starts_with("Leave the predictions as they are: of 4 candidates"), "{text}");
     assert_eq!(found.fit().map, BinaryMap::identity());
 }
 
@@ -266,10 +266,11 @@ fn many_rows_have_fewer_folds_and_no_spline() {
         choose(&Choose::new().n_resamples(0), &logits, &labels)
     };
     let (few, many) = (found(200_000), found(200_001));
-    assert_eq!((few.improvement.n_folds, few.table.len()), (5, 7));
-    assert_eq!((many.improvement.n_folds, many.table.len()), (3, 6));
+    assert_eq!((few.improvement.n_folds, few.table.len()), (5, 4));
+    assert_eq!((many.improvement.n_folds, many.table.len()), (3, 3));
     assert!(many.table.iter().all(|candidate| candidate.method != Some(Method::Spline)));
-    assert_eq!(few.chosen, many.chosen);
+    // Nine levels of which no line has all.
+    assert_eq!((few.chosen, many.chosen), (Method::Spline, Method::CentredIsotonic));
 }
 
 #[test]

@@ -99,10 +99,11 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
         None if name == images::NAME => images(args, out, &setting),
         None => {
             args.output.start_threads()?;
-            let inputs = parts::files(&args.input)?;
+            let parts = parts::files(&args.input)?;
+            let inputs = parts.inputs.clone();
             let folder = output_folder(out, name, &inputs)?;
             let mut reader = WHOLE_FILES.reader(&args.input, None)?;
-            finish(&parts::run(&inputs, &mut reader, &setting)?, &folder, &inputs, args)
+            finish(&parts::run(parts, &mut reader, &setting)?, &folder, &inputs, args)
         }
     }
 }

@@ -42,7 +42,8 @@ pub struct Choice<M = BinaryMap> {
     pub nested_gain: f64,
     /// The loss by which candidates were compared.
     pub score: ProperScore,
-    /// By how many standard errors others must be better than the identity and Platt scaling.
+    /// By how many standard errors of the difference the best method would have to be better than
+    /// the chosen one to replace it.
     pub tolerance: f64,
     /// The map that was chosen, fitted to all rows, and what it gains: the gain is the nested one,
     /// and 0 where the choice is the identity.
@@ -81,9 +82,12 @@ impl<M> Choice<M> {
                     Method::Identity => title(self.best).to_owned(),
                     _ => lowered(title(self.best)),
                 };
+                let enough = match self.tolerance {
+                    0.5 => "half a standard error".to_owned(),
+                    tolerance => format!("{tolerance} standard errors"),
+                };
                 format!(
-                    "{best} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
-                    self.tolerance,
+                    "{best} has a smaller {score} out of fold, but not by {enough} ({} ± {})",
                     signed(difference, digits),
                     signed(standard_error, digits)
                 )

@@ -1,12 +1,11 @@
-//! Which method? Cross-fitted losses, the simplest candidate that is as good as the best, and an
-//! honest gain.
+//! Which method? Cross-fitted losses, evidence for what may lose much, and an honest gain.
 
 use super::choice::{Candidate, Choice};
 use super::cross_fit::{CrossFit, CrossRows};
 use super::drawn::Redrawn;
 use super::folds::folds;
 use super::improvement::Improvement;
-use super::trials::{BinaryTrials, Trials};
+use super::trials::{BinaryTrials, Role, Trials};
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
@@ -17,16 +16,11 @@ use crate::recalibrate::method::Method;
 use crate::recalibrate::options::Recalibrate;
 use crate::setters::setters;
 
-/// The candidates for a binary outcome, from the simplest on.
-const CANDIDATES: [Method; 7] = [
-    Method::Identity,
-    Method::Temperature,
-    Method::Shift,
-    Method::Platt,
-    Method::Beta,
-    Method::Spline,
-    Method::CentredIsotonic,
-];
+/// The candidates for a binary outcome, from the simplest on: each contains those before it.
+const CANDIDATES: [Method; 4] = [Method::Identity, Method::Platt, Method::Spline, Method::CentredIsotonic];
+
+/// By how many standard errors of the difference a [safe](Role::Safe) method must be better.
+const OF_SAFE: f64 = 0.5;
 
 /// Above this number of rows there are fewer folds, and no splines.
 const MANY: usize = 200_000;
@@ -40,18 +34,22 @@ fn candidates(n_rows: usize) -> Vec<Method> {
 ///
 /// # Definition
 /// Every candidate is cross-fitted on the same folds, which come from a hash of the rows: the same
-/// rows have the same choice. The choice is between the identity and Platt scaling (for classes,
-/// temperature scaling), by the smaller mean loss out of fold, unless the best of all candidates is
-/// better than that by more than [`tolerance`](Self::tolerance) standard errors of the paired
-/// difference, by rows or by clusters; then it is the best.
+/// rows have the same choice. Between the identity and Platt scaling (for classes temperature
+/// scaling), the smaller mean loss out of fold decides. What replaces them must have a smaller one
+/// by a number of standard errors of the paired difference, by rows or by clusters:
+/// ```text
+/// spline, beta if named; of classes bias-corrected temperature      1/2
+/// all others, such as centred isotonic, vector and matrix           tolerance
+/// ```
+/// The best of the first line is held against the base, then the best of all against the winner.
 ///
-/// Platt scaling with its ridge can lose about 1 / n nats where there is nothing to fix, so the
-/// smaller loss may decide between it and the identity. That is not so of others: shift and
-/// temperature are near Platt scaling where they are right and far from it where they are wrong,
-/// and tables lose many times more than Platt scaling. They look best by chance often, and need
-/// evidence. The usual rule, the simplest candidate within one standard error of the best, keeps
-/// the identity where Platt scaling would gain: with 200 rows its excess risk is 30 to 40 % above
-/// that of Platt scaling alone.
+/// What makes a choice worse than one good method for everyone are candidates that look best by
+/// chance. Platt scaling with its ridge can lose about 1 / n nats where there is nothing to fix, so
+/// the smaller loss may decide between it and the identity. A spline has its smoothing chosen by
+/// folds and is a straight line unless rows show that it bends, so it takes little. A table loses
+/// many times more where it is wrong, and takes evidence. Shift, temperature and beta are near
+/// Platt scaling where they are right, and no candidates unless they are
+/// [named](Self::candidates).
 ///
 /// The loss of the winner is optimistic. So the gain is nested: each fold is left out in turn, the
 /// choice is made among the other folds alone, and its map is applied to the fold that was left
@@ -109,7 +107,7 @@ impl Choose {
             recalibrate: Recalibrate::default(),
             candidates: None,
             score: ProperScore::Log,
-            tolerance: 2.0,
+            tolerance: 2.5,
             n_folds: None,
             level: 0.95,
             n_resamples: 499,
@@ -128,8 +126,8 @@ impl Choose {
         /// The loss by which candidates are compared: log-loss unless set.
         score: ProperScore;
 
-        /// By how many standard errors of the difference another candidate must be better than the
-        /// identity and Platt scaling to be chosen.
+        /// By how many standard errors of the difference a candidate without a ridge, such as a
+        /// table, must be better to be chosen.
         tolerance: f64;
 
         /// The number of folds: at least 3, since the choice is made without one of them. Unless
@@ -226,7 +224,7 @@ impl Choose {
             outer: decided.outer,
             nested_gain: decided.nested_gain,
             score: self.score,
-            tolerance: self.tolerance,
+            tolerance: decided.needed,
             improvement,
         }
     }
@@ -249,9 +247,9 @@ impl Choose {
             .filter(|contender| contender.maps.is_ok())
             .filter_map(|contender| contender.method)
             .collect();
-        let bases: Vec<usize> = (0..known.len()).filter(|place| rows.is_base(known[*place])).collect();
-        let ranking = self.rank(rows, &fitted, &bases, None);
-        let outer = parallel::map(rows.n_folds(), |fold| self.rank(rows, &fitted, &bases, Some(fold)).chosen);
+        let roles: Vec<Role> = known.iter().map(|method| rows.role(*method)).collect();
+        let ranking = self.rank(rows, &fitted, &roles, None);
+        let outer = parallel::map(rows.n_folds(), |fold| self.rank(rows, &fitted, &roles, Some(fold)).chosen);
         let maps: Vec<T::Map> =
             outer.iter().enumerate().map(|(fold, chosen)| fitted[*chosen][fold][fold].clone()).collect();
         let changes = rows.changes(ProperScore::Log, &maps.iter().collect::<Vec<_>>(), None);
@@ -275,6 +273,7 @@ impl Choose {
         Ok(Decided {
             chosen: known[ranking.chosen],
             best: known[ranking.best],
+            needed: if roles[ranking.best] == Role::Other { self.tolerance } else { OF_SAFE },
             outer: outer.into_iter().map(|chosen| known[chosen]).collect(),
             table,
             maps,
@@ -305,29 +304,37 @@ impl Choose {
     }
 
     /// The order of candidates by the rows of all folds but one.
-    fn rank<T: Trials>(&self, rows: &T, fitted: &[&[Vec<T::Map>]], bases: &[usize], without: Option<usize>) -> Ranking {
+    fn rank<T: Trials>(&self, rows: &T, fitted: &[&[Vec<T::Map>]], roles: &[Role], without: Option<usize>) -> Ranking {
         let of_folds = |maps: &&[Vec<T::Map>]| {
             let map = |fold: usize| &maps[without.unwrap_or(fold)][fold];
             rows.changes(self.score, &(0..rows.n_folds()).map(map).collect::<Vec<_>>(), without)
         };
         let changes: Vec<Vec<f64>> = fitted.iter().map(of_folds).collect();
         let means: Vec<f64> = changes.iter().map(|changes| rows.mean(changes, without)).collect();
+        // By how much the first is worse than the second, and the standard error of that.
+        let paired = |place: usize, other: usize| {
+            let away: Vec<f64> = changes[place].iter().zip(&changes[other]).map(|(own, other)| own - other).collect();
+            let difference = means[place] - means[other];
+            (difference, rows.deviation(&away, difference, without))
+        };
         // The first of those that are equal, which is the simplest.
         let least = |places: &mut dyn Iterator<Item = usize>| {
             places.reduce(|best, place| if means[place] < means[best] { place } else { best }).unwrap_or(0)
         };
+        let replaced = |place: usize, by: usize, needed: f64| {
+            let (difference, standard_error) = paired(place, by);
+            if difference > needed * standard_error { by } else { place }
+        };
+        // Without any of them, the first candidate is the base.
+        let base = least(&mut (0..means.len()).filter(|place| roles[*place] == Role::Base));
+        let safe = least(&mut (0..means.len()).filter(|place| *place == base || roles[*place] == Role::Safe));
         let best = least(&mut (0..means.len()));
-        let base = least(&mut bases.iter().copied());
+        let chosen = replaced(replaced(base, safe, OF_SAFE), best, self.tolerance);
         let difference = |place: usize| {
-            let away: Vec<f64> = changes[place].iter().zip(&changes[best]).map(|(own, best)| own - best).collect();
-            let difference = means[place] - means[best];
-            let standard_error = rows.deviation(&away, difference, without);
+            let (difference, standard_error) = paired(place, best);
             Difference { change: means[place], difference, standard_error }
         };
-        let differences: Vec<Difference> = (0..means.len()).map(difference).collect();
-        let is_near = differences[base].difference <= self.tolerance * differences[base].standard_error;
-        let chosen = if is_near { base } else { best };
-        Ranking { differences, best, chosen }
+        Ranking { differences: (0..means.len()).map(difference).collect(), best, chosen }
     }
 }
 
@@ -362,6 +369,8 @@ struct Ranking {
 pub(super) struct Decided<M> {
     pub(super) chosen: Method,
     pub(super) best: Method,
+    /// By how many standard errors the best one must be better than another to replace it.
+    pub(super) needed: f64,
     pub(super) outer: Vec<Method>,
     pub(super) table: Vec<Candidate>,
     /// Of each fold, by the choice that was made without it.

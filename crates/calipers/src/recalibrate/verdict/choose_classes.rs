@@ -6,7 +6,7 @@ use super::cross_fit::CrossFit;
 use super::cross_fit_classes::{Applied, changes, deviation_if_drawn, square_of_weight, sum_in_any_order};
 use super::gain::TableEvidence;
 use super::improvement::{GainInterval, Improvement, Verdict};
-use super::trials::Trials;
+use super::trials::{Role, Trials};
 use crate::Error;
 use crate::measures::ProperScore;
 use crate::recalibrate::classes::fit::{Classes, Detail};
@@ -144,8 +144,12 @@ impl Trials for ClassTrials<'_> {
         self.folds
     }
 
-    fn is_base(&self, method: Method) -> bool {
-        matches!(method, Method::Identity | Method::Temperature)
+    fn role(&self, method: Method) -> Role {
+        match method {
+            Method::Identity | Method::Temperature => Role::Base,
+            Method::BiasCorrectedTemperature => Role::Safe,
+            _ => Role::Other,
+        }
     }
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<ClassMap, Error> {

@@ -10,6 +10,17 @@ use crate::recalibrate::binary::rows::{Atoms, Ordered, Row};
 use crate::recalibrate::method::Method;
 use crate::recalibrate::options::Recalibrate;
 
+/// What it takes to choose a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The smaller loss decides between those.
+    Base,
+    /// It loses little where it is wrong, and so takes little evidence.
+    Safe,
+    /// It may lose much, or looks best by chance often.
+    Other,
+}
+
 /// Rows on which candidates are tried.
 pub(super) trait Trials: Sync {
     /// A map of one row.
@@ -22,8 +33,8 @@ pub(super) trait Trials: Sync {
         self.folds().iter().max().map_or(0, |fold| *fold as usize + 1)
     }
 
-    /// Whether a method is chosen without evidence against the others.
-    fn is_base(&self, method: Method) -> bool;
+    /// What it takes to choose a method.
+    fn role(&self, method: Method) -> Role;
 
     /// The map of the rows of some folds.
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<Self::Map, Error>;
@@ -68,8 +79,12 @@ impl Trials for BinaryTrials<'_> {
         self.folds
     }
 
-    fn is_base(&self, method: Method) -> bool {
-        matches!(method, Method::Identity | Method::Platt)
+    fn role(&self, method: Method) -> Role {
+        match method {
+            Method::Identity | Method::Platt => Role::Base,
+            Method::Beta | Method::Spline => Role::Safe,
+            _ => Role::Other,
+        }
     }
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<BinaryMap, Error> {
