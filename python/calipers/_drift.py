@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +219,7 @@ def _numbered(cluster: tuple[Clusters, Clusters] | None) -> tuple[NDArray[np.uin
         raise TypeError("cluster must be a pair: the clusters of the rows before, and of those after")
     # One by one first, so that an error names the row of its own sample.
     before, after = (cluster_column(column) for column in cluster)
-    both = cluster_column([value for column in cluster for value in column])  # type: ignore[union-attr]
+    both = cluster_column([value for column in cluster for value in cast("Iterable[Hashable]", column)])
     assert before is not None and after is not None and both is not None
     return both[: len(before)].copy(), both[len(before) :].copy()
 

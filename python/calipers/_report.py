@@ -137,8 +137,8 @@ def report(
     by : str
         What the groups are called.
     against : Predictions, Sketch, tuple of y_true and y_prob, or list of these, optional
-        An earlier sample, which shares no rows with the model: the page shows what has changed since,
-        as `drift` finds it. For several models, a list with a sample for each.
+        An earlier sample, which shares no rows with the model: the page shows what has changed
+        since, as `drift` finds it. For several models, a list with a sample for each.
 
     Returns
     -------

@@ -60,7 +60,7 @@ pub(crate) struct ReportArgs {
     outcome: OutputArgs,
 }
 
-/// What the sample of `--against` is called.
+/// What the sample of `--against` is called where the name of its file is that of a model.
 const EARLIER: &str = "before";
 
 /// Nobody reads a page with more.
@@ -119,8 +119,11 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
         legend::names(&models).into_iter().zip(reports(&datasets, &checked)).collect();
     let mut report = report(args, options, &datasets, &checked)?;
     if let Some(dataset) = &earlier {
+        let stem = crate::printable(&legend::stem(&dataset.file.name));
+        // A file of the same name in another folder would not tell which is which.
+        let name = if inputs_read.iter().any(|(name, _)| *name == stem) { EARLIER.to_owned() } else { stem };
         for (place, measured) in dataset.models.iter().enumerate() {
-            report = report.against(model(dataset, place, measured, earlier_checked.get(place), EARLIER.to_owned())?);
+            report = report.against(model(dataset, place, measured, earlier_checked.get(place), name.clone())?);
         }
     }
     let values = report.gather()?;
