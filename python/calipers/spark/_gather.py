@@ -25,11 +25,11 @@ from calipers.spark._tasks import together
 # Bytes of sketches that are merged on the driver; beyond, Spark merges.
 ROOM_OF_DRIVER = 64 << 20
 
-# What a task of Spark merges, in about a second: bytes of sketches, and how many of them.
+# What a task of Spark merges, in some seconds: bytes of sketches, and how many of them.
 _BYTES_OF_A_TASK = 128 << 20
 _SKETCHES_OF_A_TASK = 1 << 15
 
-# As many tasks are not worth a shuffle: one does their work, in some seconds.
+# As many tasks are not worth a shuffle: one does their work.
 _TASKS_IN_ONE = 4
 
 # The least number of sketches that become one where all are of one group: so there is an end to
