@@ -24,8 +24,9 @@ pub(crate) fn evidence(monitor: &Monitor, looks: &[Look]) -> Chart {
     let points: Vec<(f64, f64)> = looks.iter().map(shown).collect();
     let least = points.iter().map(|point| point.1).fold(0.1, f64::min);
     let highest = points.iter().map(|point| point.1).fold(10.0 * monitor.limit(), f64::max);
-    let mut chart =
-        Chart::new("Evidence over time").x(Axis::linear(WINDOW)).y(Axis::log("e-value").range(least, highest));
+    let mut chart = super::low(Chart::new("Evidence over time"))
+        .x(Axis::linear(WINDOW))
+        .y(Axis::log("e-value").range(least, highest));
     if let Some(band) = monitor.onset().and_then(|onset| onset_area(&onset, looks, least, highest)) {
         chart = chart.band(band);
     }

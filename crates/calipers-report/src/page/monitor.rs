@@ -172,7 +172,11 @@ fn facts(monitor: &Monitor) -> Markup {
     html! {
         dl class="facts" {
             dt { "Expected" }
-            dd { "Outcomes are " (monitor.question()) @if monitor.margin_value() > 0.0 { ", within " (monitor.margin_value()) " in log-odds" } "." }
+            dd {
+                @if monitor.n_reference().is_some() { "Outcomes at equal predictions are as in the reference" }
+                @else { "Outcomes have the predicted probabilities" }
+                @if monitor.margin_value() > 0.0 { ", within " (monitor.margin_value()) " in log-odds" } "."
+            }
             dt { "False-alarm rate" }
             dd { (percent(monitor.alpha_value())) " over the life of the monitor, for any number of looks" }
             dt { "e-value" }
@@ -195,7 +199,8 @@ fn evidence(monitor: &Monitor, looks: &[Look]) -> Panel {
     let row = |look: &Look| vec![look.number as f64, look.e_value(), monitor.limit(), look.n as f64];
     let table = Table::new(&["window", "e-value", "limit", "rows"], looks.iter().map(row));
     let text = "The e-value is the evidence that outcomes are not as expected. If they are, it reaches the limit with at \
-                most the false-alarm rate, over all windows together.";
+                most the false-alarm rate, over all windows together. E-values beyond a million times the limit are \
+                drawn there.";
     Panel::new("evidence", chart::evidence(monitor, looks), table, text)
 }
 
