@@ -52,7 +52,7 @@ fn adjusted_p_values_are_those_of_the_definitions() {
             Adjust::By => p_values.iter().any(|q| *q >= p && *q <= level * rank(*q) / (m * harmonic)),
         };
         for (p, adjusted) in p_values.iter().zip(adjust.adjusted(&p_values)) {
-            assert!(rejects(*p, adjusted * (1.0 + 1e-9)), "{adjust:?} {p} {adjusted}");
+            assert!(adjusted == 1.0 || rejects(*p, adjusted * (1.0 + 1e-9)), "{adjust:?} {p} {adjusted}");
             assert!(adjusted == 1.0 || !rejects(*p, adjusted * (1.0 - 1e-9)), "{adjust:?} {p} {adjusted}");
         }
     }
@@ -86,13 +86,13 @@ fn three_of_three_hundred_segments_are_found() {
 
 #[test]
 fn calibrated_segments_are_rarely_found() {
-    let n_runs = 100;
+    let n_runs = 50;
     let found: Vec<(bool, bool)> = (0..n_runs)
         .map(|run| {
             let (p, y, numbers) = rows(40, |_| false, 4000 + run);
             let predictions = Input::probabilities(&p, &y).check().unwrap();
             let view = predictions.binary().unwrap();
-            let measure = LsEce::new().residual();
+            let measure = LsEce::new().sigma(0.5).residual();
             let segments = Segments::numbered(&view, &numbers, 40).unwrap();
             let found =
                 segments.assess(&Assess::new(&measure).n_resamples(60).random_state(run), Adjust::Holm).unwrap();
@@ -101,8 +101,8 @@ fn calibrated_segments_are_rarely_found() {
         .collect();
     let (any, worst) = (found.iter().filter(|run| run.0).count(), found.iter().filter(|run| run.1).count());
     println!("any finding in {any} of {n_runs} runs, the worst significant in {worst}");
-    // 5 of 100 are expected; 13 or more happen in 1 of 700 such tests.
-    assert!(any <= 12 && worst <= 12, "{any} {worst}");
+    // 2.5 of 50 are expected; 9 or more happen in 1 of 1,000 such tests.
+    assert!(any <= 8 && worst <= 8, "{any} {worst}");
 }
 
 #[test]
@@ -188,6 +188,7 @@ fn auc_is_the_share_of_ordered_pairs() {
     sketch.update(&view).unwrap();
     let of_sketch = Sample::from(&sketch).describe(&Logistic).unwrap().auc.unwrap();
     assert!((auc - of_sketch).abs() < 1e-3, "{auc} {of_sketch}");
-    let one_outcome = Input::probabilities(&p, &vec![true; p.len()]).check().unwrap();
+    let ones = vec![true; p.len()];
+    let one_outcome = Input::probabilities(&p, &ones).check().unwrap();
     assert_eq!(Sample::from(&one_outcome.binary().unwrap()).describe(&Logistic).unwrap().auc, None);
 }
