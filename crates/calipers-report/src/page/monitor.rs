@@ -121,6 +121,8 @@ fn of_one(title: &str, monitor: &Monitor, shown: &mut Shown) -> Vec<Markup> {
 fn of_group(place: usize, name: &str, monitor: &Monitor, shown: &mut Shown) -> Markup {
     let looks = last(monitor);
     let mut panels = panels(monitor, looks);
+    // Three side by side: the shift has what the outcomes show.
+    panels.pop();
     panels.insert(0, ("Evidence", evidence(monitor, looks)));
     let charts: Vec<Markup> =
         panels.iter().map(|(title, panel)| titled(title, &shown.figure(place, Some(name), panel))).collect();
