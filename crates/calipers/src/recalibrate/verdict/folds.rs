@@ -91,7 +91,7 @@ fn deal(mut hashes: Vec<(bool, u64, u32)>, n_folds: usize) -> Vec<u32> {
 /// ```
 /// use calipers::recalibrate::fold_of;
 ///
-/// assert_eq!(fold_of(b"customer 17", 5), 4);
+/// assert_eq!(fold_of(b"customer 17", 5), 0);
 /// ```
 pub fn fold_of(key: &[u8], n_folds: usize) -> usize {
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |word, byte| (word << 8) | u64::from(*byte));

@@ -1,6 +1,7 @@
 //! What steps with a factor of an earlier Hessian have shown about the present one: the two-loop
 //! form of BFGS with limited memory, which starts from the factor (Nocedal and Wright, "Numerical
-//! Optimization", algorithm 7.4). It saves passes over the rows where the factor is of some of them.
+//! Optimization", algorithm 7.4). It saves passes over the rows where the factor is of some of
+//! them.
 
 use crate::numerics::cholesky::Cholesky;
 use crate::recalibrate::fit::newton::dot;
