@@ -207,8 +207,8 @@ class Recalibrator(FittedMap):
     ) -> str:
         """The map of a binary outcome as an SQL expression, null where the column is null.
 
-        Its values differ from those of `predict_proba` by at most 1e-12. Splines and Venn-Abers
-        prediction have no expression.
+        Its values differ from those of `predict_proba` by at most 1e-12. Where a map jumps, a logit
+        within 1e-12 of the knot is taken to be on it.
 
         Parameters
         ----------

@@ -474,7 +474,18 @@ def test_json_is_evaluated_by_ten_lines_of_python() -> None:
         assert 1 / (1 + math.exp(-u)) == pytest.approx(p, abs=1e-12)
 
 
-SQL = ["identity", "shift", "temperature", "platt", "beta", "isotonic", "centred_isotonic", "bins"]
+SQL = [
+    "identity",
+    "shift",
+    "temperature",
+    "platt",
+    "beta",
+    "isotonic",
+    "centred_isotonic",
+    "bins",
+    "spline",
+    "venn_abers",
+]
 
 
 @pytest.mark.parametrize("method", SQL)

@@ -7,7 +7,9 @@
 //! ```
 
 use super::binary::map::BinaryMap;
+use super::binary::spline::Spline;
 use super::binary::table::{Between, Table};
+use super::binary::venn_abers::VennAbers;
 use super::groups::GroupMaps;
 use super::method::Method;
 use crate::Error;
@@ -44,10 +46,11 @@ const ON_STEP: f64 = 1e-12;
 
 impl BinaryMap {
     /// An SQL expression for the recalibrated probability of a column; null where the column is
-    /// null. Formulas are one line, tables a `CASE` with a line for each knot.
+    /// null. Formulas are one line, splines and tables a `CASE` with a line for each knot, and
+    /// Venn-Abers maps have two lines for each, at the knot and above it.
     ///
-    /// Its values differ from those of [`apply`](Self::apply) by at most 1e-12. Venn-Abers maps and
-    /// splines have no expression.
+    /// Its values differ from those of [`apply`](Self::apply) by at most 1e-12. Where a map jumps,
+    /// a logit within 1e-12 of the knot is taken to be on it.
     pub fn to_sql(&self, column: &str, input: SqlInput, dialect: Dialect) -> Result<String, Error> {
         let column = dialect.quoted(column);
         // p and 1 - p for probabilities, and the logit of the column.
@@ -78,10 +81,14 @@ impl BinaryMap {
                 };
                 sigma(&format!("({} * {low} + {} * ({high}) + {})", parameter(0), parameter(1), parameter(2)))
             }
-            _ => {
-                let rule = "a formula or a table with one value at each knot, since SQL has no expression for others";
-                return Err(Error::setting("method", rule, format!("{:?}", self.method.name())));
-            }
+            _ => match (&self.spline, &self.venn_abers) {
+                (Some(spline), _) => spline_sql(spline, &h),
+                (None, Some(venn_abers)) => venn_abers_sql(venn_abers, &h),
+                (None, None) => {
+                    let rule = "a map of a binary outcome, since SQL has no expression for others";
+                    return Err(Error::setting("method", rule, format!("{:?}", self.method.name())));
+                }
+            },
         };
         if self.mixture == 0.0 {
             return Ok(value);
@@ -130,6 +137,43 @@ impl GroupMaps {
         let other = self.pooled.to_sql(column, input, dialect)?;
         Ok(format!("(CASE {by}\n  {}\n  ELSE {other} END)", arms.join("\n  ")))
     }
+}
+
+/// A polynomial of the distance from the knot below in each piece, and lines beyond the ends.
+fn spline_sql(spline: &Spline, h: &str) -> String {
+    let Spline { knots, value, curvature, .. } = spline;
+    let last = knots.len() - 1;
+    let line = |knot: usize, slope: f64| {
+        sigma(&format!("({} + {} * ({h} - {}))", number(value[knot]), number(slope), number(knots[knot])))
+    };
+    let mut arms = vec![format!("WHEN {h} <= {} THEN {}", number(knots[0]), line(0, spline.slope_at_knot(0)))];
+    arms.extend((0..last).map(|i| {
+        let third = (curvature[i + 1] - curvature[i]) / (knots[i + 1] - knots[i]) / 6.0;
+        let [first, second, third] = [spline.slope_at_knot(i), 0.5 * curvature[i], third].map(number);
+        let x = format!("({h} - {})", number(knots[i]));
+        let u = format!("({} + {x} * ({first} + {x} * ({second} + {x} * {third})))", number(value[i]));
+        format!("WHEN {h} < {} THEN {}", number(knots[i + 1]), sigma(&u))
+    }));
+    // Without this, what is null would be taken for the last piece.
+    let last = line(last, spline.slope_at_knot(last));
+    format!("(CASE WHEN {h} IS NULL THEN NULL\n  {}\n  ELSE {last} END)", arms.join("\n  "))
+}
+
+/// The value below a knot and the one on it, for each knot.
+fn venn_abers_sql(map: &VennAbers, h: &str) -> String {
+    let below = |place: usize| match place {
+        0 => map.at(f64::NEG_INFINITY).value,
+        _ => map.at(0.5 * (map.at[place - 1] + map.at[place])).value,
+    };
+    let arms = map.at.iter().enumerate().map(|(place, at)| {
+        let slack = ON_STEP * (1.0 + at.abs());
+        let (from, to) = (number(at - slack), number(at + slack));
+        let (before, on) = (number(below(place)), number(map.at(*at).value));
+        format!("WHEN {h} < {from} THEN {before} WHEN {h} <= {to} THEN {on}")
+    });
+    let arms: Vec<String> = arms.collect();
+    let last = number(map.at(f64::INFINITY).value);
+    format!("(CASE WHEN {h} IS NULL THEN NULL\n  {}\n  ELSE {last} END)", arms.join("\n  "))
 }
 
 /// With an exponent, in the shortest form that reads back the same; in parentheses if negative.

@@ -389,15 +389,15 @@ fn files_of_an_earlier_version_are_read_to_the_same_map() {
 }
 
 #[test]
-fn expressions_quote_names_and_need_a_formula_or_a_table() {
+fn expressions_quote_names_and_are_of_binary_outcomes() {
     let map = BinaryMap::identity();
     let ansi = map.to_sql("a \"b\"", SqlInput::Logit, Dialect::Ansi).unwrap();
     assert!(ansi.contains("\"a \"\"b\"\"\""), "{ansi}");
     let spark = map.to_sql("a`b", SqlInput::Logit, Dialect::Spark).unwrap();
     assert!(spark.contains("`a``b`"), "{spark}");
-    let fixture = fixtures::binary();
-    let fit = Recalibrate::new(Method::VennAbers).fit(&fixture.plain().binary().unwrap()).unwrap();
-    let error = fit.map.to_sql("p", SqlInput::Logit, Dialect::Ansi).unwrap_err().to_string();
-    assert!(error.starts_with("method must be a formula or a table with one value at each knot"), "{error}");
-    assert!(error.ends_with("got \"venn_abers\""), "{error}");
+    let mut of_classes = BinaryMap::identity();
+    of_classes.method = Method::Vector;
+    let error = of_classes.to_sql("p", SqlInput::Logit, Dialect::Ansi).unwrap_err().to_string();
+    let expected = "method must be a map of a binary outcome, since SQL has no expression for others, got \"vector\"";
+    assert_eq!(error, expected);
 }

@@ -63,6 +63,12 @@ impl Spline {
         (0..self.knots.len() - 1).map(piece).fold(f64::INFINITY, f64::min)
     }
 
+    /// The slope of the map at one of its knots.
+    pub(crate) fn slope_at_knot(&self, knot: usize) -> f64 {
+        let (piece, share) = if knot + 1 < self.knots.len() { (knot, 0.0) } else { (knot - 1, 1.0) };
+        slope(&self.knots, &self.value, &self.curvature, piece, share)
+    }
+
     /// Bounds on the first three derivatives, after a place for the function itself.
     pub(crate) fn largest_derivatives(&self) -> [f64; 4] {
         largest_derivatives(&self.knots, &self.value, &self.curvature)

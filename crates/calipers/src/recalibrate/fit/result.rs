@@ -278,7 +278,8 @@ impl Fit<BinaryMap> {
 
 impl BinaryMap {
     /// [`Fit::band`] of a map whose covariance is known, such as that of a
-    /// [`FitRecord`](crate::recalibrate::FitRecord). `None` where it is not that of the parameters, too.
+    /// [`FitRecord`](crate::recalibrate::FitRecord). `None` where it is not that of the parameters,
+    /// too.
     pub fn band(&self, covariance: &[f64], logit: f64, level: f64) -> Option<Band> {
         if self.method.is_table() {
             return None;
