@@ -68,12 +68,13 @@ pub(crate) enum Verb {
 }
 
 /// Names of earlier versions and names that people try, with those that there are.
-const FORMER: [(&str, &str); 8] = [
+const FORMER: [(&str, &str); 9] = [
     ("--logits", "--from-logits"),
     ("--positive", "--pos-label"),
     ("--resamples", "--n-resamples"),
     ("--seed", "--random-state"),
     ("--interval", "--method"),
+    ("--folds", "--n-folds"),
     ("--columns", "calipers inspect FILE"),
     ("measures", "list"),
     ("--per-class", "--multiclass classwise"),

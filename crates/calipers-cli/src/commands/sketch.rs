@@ -13,6 +13,9 @@ use crate::dataset::sketches::{self, Groups, Sketches};
 use crate::output::Output;
 use crate::render::{json, left_out, number};
 
+/// Each fold is a fit, and more of them tell hardly more.
+const MOST_FOLDS: usize = 100;
+
 /// Summarise the predictions of all files in one sketch, which can be measured and merged
 ///
 /// Use it for logs that are too large to keep, or that arrive in parts: sketches of days, files or
@@ -57,8 +60,24 @@ pub(crate) struct SketchArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["10", "15"], help_heading = "Sketch")]
     n_bins: Vec<usize>,
 
+    /// Put the rows into N sketches, one for each fold, in a Parquet file with a column fold. Each
+    /// fold can be held out in turn, so that `calipers recalibrate compare` and `fit` can tell
+    /// whether a map helps on new rows
+    #[arg(long, value_name = "N", value_parser = n_folds, conflicts_with = "by", help_heading = "Sketch")]
+    n_folds: Option<usize>,
+
+    /// Column or array that decides the fold of a row, such as the person: its rows are in the same
+    /// fold, in all files. Without it, the number of the row in its file decides
+    #[arg(long, value_name = "COL", requires = "n_folds", help_heading = "Sketch")]
+    cluster: Option<String>,
+
     #[command(flatten)]
     outcome: OutputArgs,
+}
+
+fn n_folds(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (2..=MOST_FOLDS).contains(number));
+    number.ok_or_else(|| format!("must be a whole number from 2 to {MOST_FOLDS}"))
 }
 
 /// Merge sketches into one: the sketch of all their rows
@@ -87,7 +106,7 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &SketchArgs) -> Result<String> {
-    let reader = Reader { args: &args.input, cluster: None, sketch: None };
+    let reader = Reader { args: &args.input, cluster: args.cluster.as_deref(), sketch: None };
     if args.input.prob.len() > 1 {
         bail!("a sketch has one model, got --prob {}: make one for each", args.input.prob.join(" and --prob "));
     }
@@ -99,7 +118,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
     let options = options.clip(args.clip).n_bins(&args.n_bins);
     args.outcome.start_threads()?;
     let output = &args.output;
-    sketches::check_name(output, args.input.by.is_some())?;
+    sketches::check_name(output, args.input.by.is_some() || args.n_folds.is_some())?;
     write_all(
         &args.input.open_files()?,
         output,
@@ -108,8 +127,12 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
             if file.is_sketch() {
                 bail!("is already a sketch; calipers merge combines sketches");
             }
+            let opened = match args.n_folds {
+                Some(n_folds) => reader.open_folds(file, &options, n_folds)?,
+                None => reader.open_sketches(file, &options)?,
+            };
             // proof: there is one model, since several are rejected above and a guess is one
-            reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
+            opened.content.into_iter().next().context("no model in it")
         },
         Ok,
     )

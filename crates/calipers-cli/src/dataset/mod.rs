@@ -12,6 +12,7 @@ pub(crate) mod batch;
 mod classes;
 pub(crate) mod columns;
 pub(crate) mod files;
+pub(crate) mod folds;
 pub(crate) mod formats;
 pub(crate) mod groups;
 mod labels;
@@ -106,7 +107,7 @@ impl Reader<'_> {
         };
         match (self.rows(&opened, most_rows)?, &self.sketch) {
             (Some(rows), _) => Ok(rows.map(|batch| Content::Rows(Box::new(batch)))),
-            (None, Some(options)) => Ok(self.sketches(&opened, options)?.map(Content::Sketches)),
+            (None, Some(options)) => Ok(self.sketches(&opened, options, None)?.map(Content::Sketches)),
             (None, None) => bail!(TOO_MANY_ROWS),
         }
     }
@@ -121,7 +122,17 @@ impl Reader<'_> {
 
     /// A sketch of each model, however few rows there are.
     pub(crate) fn open_sketches(&self, file: &InputFile, options: &SketchOptions) -> Result<Dataset<Vec<Sketches>>> {
-        if file.is_sketch() { self.open_sketch(file) } else { self.sketches(&self.open_table(file)?, options) }
+        if file.is_sketch() { self.open_sketch(file) } else { self.sketches(&self.open_table(file)?, options, None) }
+    }
+
+    /// A sketch of each model and fold; rows of a cluster are in the same fold.
+    pub(crate) fn open_folds(
+        &self,
+        file: &InputFile,
+        options: &SketchOptions,
+        n_folds: usize,
+    ) -> Result<Dataset<Vec<Sketches>>> {
+        self.sketches(&self.open_table(file)?, options, Some(n_folds))
     }
 
     /// A file of sketches, to which no option of rows applies.
@@ -154,8 +165,13 @@ impl Reader<'_> {
         Ok(Some(Dataset { file: opened.file.clone(), models, content }))
     }
 
-    fn sketches(&self, opened: &Opened<'_>, options: &SketchOptions) -> Result<Dataset<Vec<Sketches>>> {
-        let sketched = sketching::sketch_models(opened, options)?;
+    fn sketches(
+        &self,
+        opened: &Opened<'_>,
+        options: &SketchOptions,
+        n_folds: Option<usize>,
+    ) -> Result<Dataset<Vec<Sketches>>> {
+        let sketched = sketching::sketch_models(opened, options, n_folds)?;
         let models = self.models(opened, Method::Sketch, |model| sketched[model].n_classes);
         let content = sketched.into_iter().map(|sketched| sketched.sketches).collect();
         Ok(Dataset { file: opened.file.clone(), models, content })

@@ -11,6 +11,7 @@ use calipers::{Error, Filling, Sketch, SketchOptions, Tally};
 
 use super::Opened;
 use super::batch::{self, Batch, Origin};
+use super::folds::{FOLD, rows_of_folds};
 use super::formats::{self, Numbering, Part};
 use super::groups::rows_of_groups;
 use super::sketches::{Groups, Sketches};
@@ -19,6 +20,9 @@ use crate::progress::Progress;
 /// A power of two, and more than there are threads to wait for each other.
 const N_SHARDS: usize = 256;
 
+/// Rows of a batch by the name of their group or fold.
+type Parts = BTreeMap<String, Vec<usize>>;
+
 /// One model of a file.
 pub(super) struct Sketched {
     pub(super) sketches: Sketches,
@@ -26,8 +30,13 @@ pub(super) struct Sketched {
     pub(super) n_classes: usize,
 }
 
-/// The sketches of each model, in the order of [`Chosen::scores`].
-pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Result<Vec<Sketched>> {
+/// The sketches of each model, in the order of [`Chosen::scores`]: of all rows, and of each group
+/// or fold where there are some.
+pub(super) fn sketch_models(
+    opened: &Opened<'_>,
+    options: &SketchOptions,
+    n_folds: Option<usize>,
+) -> Result<Vec<Sketched>> {
     let Opened { file, table, chosen, rules } = opened;
     let empty = Sketch::with(options)?;
     let wanted = batch::wanted(chosen, rules);
@@ -40,13 +49,20 @@ pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Res
         let Part { first_row, columns, .. } = part;
         let origin = Origin { table: Arc::clone(table), numbering: Numbering::default(), first_row };
         let batch = Batch::new(columns, origin, chosen, rules)?;
+        let of_folds = n_folds.map(|n_folds| rows_of_folds(&batch, first_row, n_folds)).transpose();
+        let of_folds = of_folds.map_err(|error| batch.located(error))?;
+        let of_groups = batch.groups.as_ref().map(|groups| rows_of_groups(groups, 0..groups.n_rows()));
+        let parts = of_folds.or(of_groups);
         for (place, model) in models.iter().enumerate() {
-            let added = model.add(&batch, place).map_err(|error| batch.located(error));
+            let added = model.add(&batch, place, parts.as_ref()).map_err(|error| batch.located(error));
             added.map_err(|error| chosen.in_model(&**table, place, error))?;
         }
         Ok(())
     })?;
-    let by = chosen.by.map(|place| table.names()[place].clone());
+    let by = match n_folds {
+        Some(_) => Some(FOLD.to_owned()),
+        None => chosen.by.map(|place| table.names()[place].clone()),
+    };
     let finished = models
         .into_iter()
         .enumerate()
@@ -78,31 +94,31 @@ impl Model {
         }
     }
 
-    fn add(&self, batch: &Batch, place: usize) -> Result<(), Error> {
+    fn add(&self, batch: &Batch, place: usize, parts: Option<&Parts>) -> Result<(), Error> {
         self.n_classes.store(batch.scores[place].n_classes, Ordering::Relaxed);
         let mut tally = Tally::default();
         let predictions = batch.input(place)?.check_batch(&mut tally)?;
-        if batch.groups.is_none() {
+        if let Some(parts) = parts {
+            self.add_parts(batch, place, parts)?;
+        } else {
             let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
             sketch.update(&batch.view(&predictions)?)?;
             lock(&self.idle).push(sketch);
         }
-        self.add_groups(batch, place)?;
         lock(&self.tally).absorb(&tally);
         Ok(())
     }
 
     /// A group is sketched with its rows that are left out, so that all groups together are all
     /// rows.
-    fn add_groups(&self, batch: &Batch, place: usize) -> Result<(), Error> {
-        let Some(groups) = &batch.groups else { return Ok(()) };
-        for (key, rows) in rows_of_groups(groups, 0..groups.n_rows()) {
-            let group = batch.select(place, &rows);
+    fn add_parts(&self, batch: &Batch, place: usize, parts: &Parts) -> Result<(), Error> {
+        for (key, rows) in parts {
+            let group = batch.select(place, rows);
             let predictions = group.input(0)?.check_batch(&mut Tally::default())?;
             let view = group.view(&predictions)?;
-            let shard = self.hasher.hash_one(&key) as usize % N_SHARDS;
+            let shard = self.hasher.hash_one(key) as usize % N_SHARDS;
             let mut shard = lock(&self.shards[shard]);
-            shard.entry(key).or_insert_with(|| self.empty.empty_like()).update(&view)?;
+            shard.entry(key.clone()).or_insert_with(|| self.empty.empty_like()).update(&view)?;
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod real_files;
 mod recalibrate;
 mod refusals;
 mod report;
+mod sketch_folds;
 mod sketch_rows;
 mod sketches;
 mod snapshots;

@@ -95,5 +95,5 @@ pub use sketches::TemperatureSketch;
 pub use sql::{Dialect, SqlInput};
 pub use verdict::{
     Candidate, Choice, Choose, CrossFit, Decompose, Decomposition, GainFloor, GainInterval, HeldOut, HeldOutGain,
-    Improvement, Left, SketchImprovement, Verdict,
+    Improvement, Left, SketchImprovement, Verdict, fold_of,
 };

@@ -8,6 +8,7 @@ use calipers::recalibrate::{Label, MapFile, Method};
 use clap::Args;
 use serde_json::Value;
 
+use super::folds::{self, Folded};
 use super::method::{MapArgs, Requested, requested};
 use super::model::{self, Found, Model};
 use super::{groups, table};
@@ -15,7 +16,6 @@ use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::extension;
-use crate::dataset::sketches::Sketches;
 use crate::output::Output;
 use crate::progress;
 use crate::render::screen::Screen;
@@ -53,44 +53,30 @@ pub(super) struct FitArgs {
     outcome: OutputArgs,
 }
 
-/// All files, if they are sketches.
-fn of_sketches(args: &FitArgs) -> Result<Vec<InputFile>> {
-    // Standard input is read once, and rows are the likelier content.
-    if args.input.files.iter().any(|name| files::is_standard_input(name)) {
-        return Ok(Vec::new());
-    }
-    let files = args.input.open_files()?;
-    let are_sketches = files.iter().all(InputFile::is_sketch);
-    Ok(if are_sketches { files } else { Vec::new() })
-}
-
-/// The method for sketches, to which no option of rows applies.
-fn method_of_sketches(args: &FitArgs) -> Result<Method> {
-    if args.input.by.is_some() {
-        bail!("--by needs the rows, which a sketch does not have");
-    }
-    if args.resample.cluster.is_some() {
-        bail!("--cluster needs the rows, which a sketch does not have");
-    }
-    Ok(match args.method {
+/// The method for sketches.
+fn method_of_sketches(args: &FitArgs) -> Method {
+    match args.method {
         Requested::Auto => Method::Beta,
         Requested::Named(method) => method,
-    })
+    }
 }
 
-/// Several sketches are folds: each is held out in turn.
-fn from_folds(args: &FitArgs, files: &[InputFile], output: &Output, screen: &Screen) -> Result<String> {
-    let method = method_of_sketches(args)?;
-    let open = |file: &InputFile| Ok(Sketches::open(file).with_context(|| file.shown())?.all);
-    let folds = files.iter().map(open).collect::<Result<Vec<Sketch>>>()?;
-    let all = args.map.cross_fit(method, &args.resample).run_sketches(&folds)?;
-    let found = Found { sentence: all.sentence(), ..Found::new(&all.improvement) };
+/// Each sketch is a fold, which is held out in turn.
+fn from_folds(
+    args: &FitArgs,
+    files: &[InputFile],
+    sketches: &[Sketch],
+    output: &Output,
+    screen: &Screen,
+) -> Result<String> {
+    let method = method_of_sketches(args);
+    let all = args.map.cross_fit(method, &args.resample).run_sketches(sketches)?;
+    let found = Found::from_sketches(&all);
     output.write(found.file.to_json().as_bytes())?;
     if args.outcome.json {
-        let names: Vec<String> = files.iter().map(|file| file.name.display().to_string()).collect();
         return Ok(json::document([
             ("file", args.output.display().to_string().into()),
-            ("from", names.join(", ").into()),
+            ("from", folds::names(files).into()),
             ("prob", Value::Null),
             ("fingerprint", found.file.map.fingerprint().into()),
             ("result", table::to_json(&found)),
@@ -106,16 +92,21 @@ fn from_folds(args: &FitArgs, files: &[InputFile], output: &Output, screen: &Scr
 }
 
 /// One sketch has no folds: there is a map, and no verdict.
-fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
-    let method = method_of_sketches(args)?;
-    let sketch = Sketches::open(file).with_context(|| file.shown())?.all;
-    let fit = args.map.recalibrate(method).fit(&sketch).with_context(|| file.shown())?;
+fn from_sketch(
+    args: &FitArgs,
+    files: &[InputFile],
+    sketch: &Sketch,
+    output: &Output,
+    screen: &Screen,
+) -> Result<String> {
+    let method = method_of_sketches(args);
+    let fit = args.map.recalibrate(method).fit(sketch).with_context(|| folds::names(files))?;
     let map = MapFile::new(fit.map.clone()).fit(&fit);
     output.write(map.to_json().as_bytes())?;
     if args.outcome.json {
         return Ok(json::document([
             ("file", args.output.display().to_string().into()),
-            ("from", file.name.display().to_string().into()),
+            ("from", folds::names(files).into()),
             ("prob", Value::Null),
             ("fingerprint", map.map.fingerprint().into()),
             ("result", Value::Null),
@@ -125,7 +116,7 @@ fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Scree
     let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
     let mut text = screen.prose(&format!(
         "Log-loss of the rows of the sketch goes from {before} to {after}. Whether the map helps on new rows cannot be \
-         told from a sketch alone: give several, one for each fold of rows, or measure it with calipers recalibrate \
+         told from a sketch alone: make folds with calipers sketch --n-folds, or measure it with calipers recalibrate \
          compare --map {}.\n",
         args.output.display()
     ));
@@ -147,10 +138,12 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
         files::reject_overwriting(&args.output, &args.input.open_files()?)?;
     }
     let output = Output::new(&args.output)?;
-    match &of_sketches(args)?[..] {
-        [] => {}
-        [sketch] => return from_sketch(args, sketch, &output, screen),
-        folds => return from_folds(args, folds, &output, screen),
+    let files = folds::sketch_files(&args.input, &args.resample)?;
+    if !files.is_empty() {
+        return match folds::folded(&files)? {
+            Folded::Whole(sketch) => from_sketch(args, &files, &sketch, &output, screen),
+            Folded::Folds(sketches) => from_folds(args, &files, &sketches, &output, screen),
+        };
     }
     let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit", true)?;
     let predictions = model.predictions()?;

@@ -4,6 +4,7 @@ mod apply;
 mod check;
 mod compare;
 mod fit;
+mod folds;
 mod groups;
 mod map_file;
 mod method;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use calipers::recalibrate::{
     BinaryMap, Candidate, Choice, Choose, ClassSample, CrossFit, FitRecord, GainFloor, GainRecord, Improvement, Left,
-    Map, MapFile, Method, Parameter, Verdict,
+    Map, MapFile, Method, Parameter, SketchImprovement, Verdict,
 };
 use calipers::{InputReport, Multiclass, Predictions, Sample};
 
@@ -108,6 +108,11 @@ impl Found {
             of_groups: None,
             input: fit.input.clone(),
         }
+    }
+
+    /// By the cells of sketches, one for each fold.
+    pub(super) fn from_sketches(found: &SketchImprovement) -> Self {
+        Found { sentence: found.sentence(), ..Found::new(&found.improvement) }
     }
 
     fn chosen<M: Clone + Into<Map>>(choice: &Choice<M>) -> Self {

@@ -102,12 +102,12 @@ pub(super) fn verdict(verdict: Verdict) -> Cell {
 }
 
 /// One line for each method; a method without a fit has the reason in place of its numbers.
-pub(super) fn of_methods(all: &[(&str, Result<Found, String>)], level: f64) -> Grid {
+pub(super) fn of_methods(all: &[(&'static str, Result<Found, String>)], level: f64) -> Grid {
     let found = || all.iter().map(|(_, found)| found.as_ref().ok());
     let cell =
         |text: &dyn Fn(&Found) -> Cell| found().map(|found| found.map_or_else(Cell::dash, text)).collect::<Vec<Cell>>();
     let mut grid = Grid::with_whole_names();
-    let name = |(name, found): &(&str, Result<Found, String>)| match found {
+    let name = |(name, found): &(&'static str, Result<Found, String>)| match found {
         Ok(found) if found.candidates.is_some() => format!("{name}: {}", found.method.name()),
         _ => (*name).to_owned(),
     };

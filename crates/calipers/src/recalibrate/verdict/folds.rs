@@ -82,6 +82,24 @@ fn deal(mut hashes: Vec<(bool, u64, u32)>, n_folds: usize) -> Vec<u32> {
     folds
 }
 
+/// The fold of the rows that have a key: a number from 0 on, below `n_folds`.
+///
+/// It depends on nothing but the bytes of the key, so that rows in many places, and of many days,
+/// that share a key are always held out together ([`CrossFit::run_sketches`](super::CrossFit)).
+///
+/// # Example
+/// ```
+/// use calipers::recalibrate::fold_of;
+///
+/// assert_eq!(fold_of(b"customer 17", 5), 0);
+/// ```
+pub fn fold_of(key: &[u8], n_folds: usize) -> usize {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |word, byte| (word << 8) | u64::from(*byte));
+    let hash = key.chunks(8).fold(key.len() as u64, |hash, bytes| mixed(hash ^ word(bytes)));
+    // The upper half of the product: below n_folds, and as even as the hash.
+    ((u128::from(mixed(hash)) * n_folds as u128) >> 64) as usize
+}
+
 /// The finaliser of a 64-bit hash (Stafford's variant 13 of that of MurmurHash3).
 pub(crate) fn mixed(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -34,6 +34,7 @@ pub use cross_fit::CrossFit;
 pub use cross_fit_sketches::SketchImprovement;
 pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
+pub use folds::fold_of;
 pub use held_out::{HeldOut, HeldOutGain};
 pub use improvement::{GainInterval, Improvement, Verdict};
 pub use left::Left;
