@@ -24,7 +24,7 @@ def session() -> Iterator[SparkSession]:
         yield started
 
 
-@pytest.mark.parametrize("method", ["platt", "beta", "isotonic"])
+@pytest.mark.parametrize("method", ["platt", "beta", "isotonic", "spline", "venn_abers"])
 def test_a_map_is_an_expression(session: SparkSession, method: str) -> None:
     df = session.createDataFrame(list(zip(*FRAME.values(), strict=True)), list(FRAME))
     found = cal.recalibrate(FRAME["y"], FRAME["p"], method=method)
@@ -73,3 +73,44 @@ def test_folds_of_sketches_tell_whether_a_map_helps(session: SparkSession) -> No
     assert together[None].interval.lower == pytest.approx(exact.interval.lower, abs=1e-5)
     with pytest.raises(ValueError, match="fold must be one of the columns that make the groups"):
         sketches.improvements("day")
+
+
+def test_temperature_sketches_have_the_bytes_of_one_machine(session: SparkSession) -> None:
+    random = np.random.default_rng(5)
+    labels, groups = random.integers(4, size=900), random.integers(3, size=900)
+    scores = random.normal(size=(900, 4))
+    scores[np.arange(900), labels] += 2
+    weights = random.integers(1, 4, size=900).astype(float)
+    rows = zip(scores.tolist(), labels.tolist(), groups.tolist(), weights.tolist(), strict=True)
+    df = session.createDataFrame(list(rows), "z array<double>, y int, g int, w double").repartition(7)
+    options = {"prob": "z", "label": "y", "weight": "w", "from_logits": True}
+    expected = cal.TemperatureSketch(4).update(labels, scores, sample_weight=weights, from_logits=True)
+    assert spark.temperature_sketch(df, **options) == expected
+    by_group = spark.temperature_sketches(df, by="g", **options)
+    assert sorted(by_group) == [0, 1, 2]
+    for key, found in by_group.items():
+        own = groups == key
+        expected = cal.TemperatureSketch(4).update(
+            labels[own], scores[own], sample_weight=weights[own], from_logits=True
+        )
+        assert found == expected and found.fit().parameters["slope"] > 0
+    two = spark.temperature_sketches(df.withColumn("h", df.g + 1), by=["g", "h"], **options)
+    assert sorted(two) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_what_has_no_temperature_on_spark_is_an_error_of_calipers(session: SparkSession) -> None:
+    df = session.createDataFrame([([0.5, 0.5], 1, "a", 0.5)], "p array<double>, y int, t string, q double")
+    with pytest.raises(cal.CalipersError, match="column 'q': scores must be arrays or vectors with one of each class"):
+        spark.temperature_sketch(df, prob="q", label="y")
+    with pytest.raises(cal.CalipersError, match="column 't': labels must be numbers of classes"):
+        spark.temperature_sketch(df, prob="p", label="t")
+    with pytest.raises(cal.CalipersError, match="invalid must be"):
+        spark.temperature_sketch(df, prob="p", label="y", invalid="drop")
+    with pytest.raises(cal.CalipersError, match=r"^rows: label"):
+        spark.temperature_sketch(df.selectExpr("p", "7 AS y"), prob="p", label="y")
+    with pytest.raises(cal.CalipersError) as caught:
+        spark.temperature_sketch(df.limit(0), prob="p", label="y")
+    assert caught.value.code == "no_rows"
+    ragged = df.unionByName(session.createDataFrame([([0.2, 0.3, 0.5], 1, "a", 0.5)], df.schema))
+    with pytest.raises(cal.CalipersError):
+        spark.temperature_sketch(ragged, prob="p", label="y")

@@ -3,6 +3,7 @@
     DataFrame -> sketch -> Sketches -> measure | assess | sweep -> DataFrame, a row for each group
                                     -> merged | collect         -> Sketch
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
+    DataFrame -> temperature_sketch -> TemperatureSketch of rows of classes
     DataFrame -> recalibrated -> DataFrame with a column of recalibrated probabilities
 
 There is no arithmetic here. Each partition puts its rows into sketches, one for each group
@@ -22,5 +23,16 @@ from calipers.spark._session import session  # noqa: E402 (after the one sentenc
 from calipers.spark._sketch_dataframe import sketch  # noqa: E402
 from calipers.spark._sketches import Sketches, read  # noqa: E402
 from calipers.spark._stream import read_windows, write_windows  # noqa: E402
+from calipers.spark._temperature import temperature_sketch, temperature_sketches  # noqa: E402
 
-__all__ = ["Sketches", "read", "read_windows", "recalibrated", "session", "sketch", "write_windows"]
+__all__ = [
+    "Sketches",
+    "read",
+    "read_windows",
+    "recalibrated",
+    "session",
+    "sketch",
+    "temperature_sketch",
+    "temperature_sketches",
+    "write_windows",
+]

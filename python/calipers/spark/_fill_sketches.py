@@ -68,7 +68,7 @@ class _Partition:
 
         One for each group, or several where they would not fit into memory together.
         """
-        for batch in _passes(batches):
+        for batch in passes(batches):
             keys = batch.columns[: len(self._filling.names)]
             self._kinds = [key.type for key in keys]
             groups = groups_of(keys, batch.num_rows)
@@ -137,7 +137,7 @@ def shown_key(value: Any, kind: pa.DataType) -> str:
     )
 
 
-def _passes(batches: Batches) -> Batches:
+def passes(batches: Batches) -> Batches:
     """Batches put together until there is enough for a pass."""
     waiting: list[pa.RecordBatch] = []
     n_rows = n_bytes = 0
