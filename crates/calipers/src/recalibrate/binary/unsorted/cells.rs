@@ -32,6 +32,55 @@ const SQUARED: f64 = (1 << 16) as f64;
 /// Doubles from here on are integers: adding it rounds to one.
 const ROUNDER: f64 = 1.5 * (1u64 << 52) as f64;
 
+/// Where a row is, and what it adds there for each unit of weight.
+struct Placed {
+    place: usize,
+    offset: i64,
+    square: i64,
+}
+
+impl Placed {
+    /// Of a logit within [`FARTHEST`].
+    #[inline(always)]
+    fn new(h: f64, outcome: bool) -> Self {
+        let place = h * CELLS;
+        let cell = (place + ROUNDER) - ROUNDER;
+        let offset = place - cell;
+        let square = (offset * SQUARED) as i64;
+        // proof: |cell| <= SIDE
+        let place = 2 * (cell as i32 + SIDE as i32) as usize + usize::from(outcome);
+        Placed { place, offset: (offset * OFFSET) as i64, square: square * square }
+    }
+}
+
+/// Rows that all weigh the same, in units of their weight. 64 bits hold these sums: offsets are
+/// below 2^30, squares at most 2^30, and rows fewer than 2^32.
+#[derive(Default)]
+struct Plain {
+    /// For each cell and outcome: rows, offsets and their squares; empty until there is a row.
+    sums: Vec<[i64; 3]>,
+    n: u64,
+    is_beyond: bool,
+}
+
+impl Plain {
+    fn add(&mut self, rows: &Rows) {
+        self.sums.resize(2 * N_CELLS, [0; 3]);
+        self.n += rows.scores.len() as u64;
+        for (h, outcome) in rows.scores.iter().zip(&rows.outcomes) {
+            if !(h.abs() <= FARTHEST) {
+                self.is_beyond = true;
+                continue;
+            }
+            let Placed { place, offset, square } = Placed::new(*h, *outcome);
+            let sums = &mut self.sums[place];
+            sums[0] += 1;
+            sums[1] += offset;
+            sums[2] += square;
+        }
+    }
+}
+
 /// Rows in cells.
 pub(super) struct Cells {
     /// For each cell and outcome: weight, offsets and their squares.
@@ -51,15 +100,20 @@ impl Cells {
         // Few parts, since each has all cells.
         let part = view.len().div_ceil(8).max(1 << 16);
         let parts = parallel::map_chunks(view.len(), part, |range| {
-            let mut cells = Cells::empty();
+            let (mut cells, mut plain) = (Cells::empty(), Plain::default());
             let mut rows = Rows::default();
             let mut start = range.start;
             while start < range.end {
                 let end = range.end.min(start + READ);
                 cells.clipped.merge(logits::read(view, start..end, clip, &mut rows));
-                cells.add(&rows, scale);
+                if view.is_weighted() {
+                    cells.add(&rows, scale);
+                } else {
+                    plain.add(&rows);
+                }
                 start = end;
             }
+            cells.add_plain(&plain, (scale * WEIGHT) as i64);
             cells
         });
         let mut all = Cells::empty();
@@ -82,17 +136,23 @@ impl Cells {
                 self.is_beyond = true;
                 continue;
             }
-            let place = h * CELLS;
-            let cell = (place + ROUNDER) - ROUNDER;
-            let offset = place - cell;
+            let Placed { place, offset, square } = Placed::new(*h, *outcome);
             let weight = (weight * scale * WEIGHT) as i64;
-            let square = (offset * SQUARED) as i64;
-            // proof: |cell| <= SIDE
-            let sums = &mut self.sums[2 * (cell as i32 + SIDE as i32) as usize + usize::from(*outcome)];
+            let sums = &mut self.sums[place];
             sums[0] += i128::from(weight);
-            sums[1] += i128::from(weight * (offset * OFFSET) as i64);
-            sums[2] += i128::from(weight * (square * square));
+            sums[1] += i128::from(weight * offset);
+            sums[2] += i128::from(weight * square);
             self.squares += i128::from(weight * weight);
+        }
+    }
+
+    /// Adds rows of one weight: the same integers as [`add`](Self::add) has of them.
+    fn add_plain(&mut self, plain: &Plain, weight: i64) {
+        self.n += plain.n;
+        self.is_beyond |= plain.is_beyond;
+        for (sums, plain) in self.sums.iter_mut().zip(&plain.sums).filter(|(_, plain)| plain[0] > 0) {
+            sums.iter_mut().zip(plain).for_each(|(sum, plain)| *sum += i128::from(weight) * i128::from(*plain));
+            self.squares += i128::from(weight * weight) * i128::from(plain[0]);
         }
     }
 
@@ -127,6 +187,13 @@ impl Cells {
         }
         atoms.sort_by(|a, b| a.h.total_cmp(&b.h));
         Atoms::new(atoms, self.n)
+    }
+
+    /// Rows without weights of both outcomes.
+    pub(super) fn counts(&self) -> [u64; 2] {
+        let of = |outcome: usize| self.sums.iter().skip(outcome).step_by(2).map(|sums| sums[0]).sum::<i128>();
+        // proof: each row weighs 2^24 here, and there are fewer than 2^32
+        [of(0), of(1)].map(|weight| (weight >> 24) as u64)
     }
 
     /// Cells that have rows.

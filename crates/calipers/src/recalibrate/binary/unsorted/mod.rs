@@ -49,6 +49,9 @@ const FEWEST_CELLS: usize = 64;
 /// Passes at most; one is enough unless weights are very unequal.
 const MOST_PASSES: usize = 4;
 
+/// Standard errors are known to half of this share of themselves at least.
+const SCATTER_ERROR: f64 = 1e-8;
+
 /// A step may turn the Hessian by so much, and with it the standard errors.
 const SMALL_TURN: f64 = 1e-7;
 
@@ -118,9 +121,11 @@ impl Recalibrate {
         points.check_outcomes().ok()?;
         let fitter = Fitter { method: self.method, ridge: self.ridge_in_use() };
         let start = fitter.fit(&Design::new(self.method, &points), &points).ok()?;
-        let pass = Pass { view, clip: self.clip, scale };
-        let end = End::from::<F>(&pass, &start, fitter.ridge, cells.ends()?)?;
-        if end.theta[..self.method.n_slopes()].iter().any(|slope| *slope < 0.0) {
+        let counts = (!view.is_weighted()).then(|| cells.counts());
+        let pass = Pass { view, clip: self.clip, scale, counts, ends: cells.ends()? };
+        let end = End::from::<F>(&pass, &start, fitter.ridge)?;
+        let falls = end.theta[..self.method.n_slopes()].iter().any(|slope| *slope < 0.0);
+        if falls || !(end.means.scatter_error <= SCATTER_ERROR) {
             return None;
         }
         let Means { scatter, hessian, before, effective_n, totals, .. } = end.means;
@@ -165,8 +170,8 @@ struct End {
 }
 
 impl End {
-    /// From the fit to the cells, whose ends are known.
-    fn from<F: Family>(pass: &Pass<'_>, start: &Formula, ridge: f64, ends: [f64; 2]) -> Option<Self> {
+    /// From the fit to the cells.
+    fn from<F: Family>(pass: &Pass<'_>, start: &Formula, ridge: f64) -> Option<Self> {
         if start.free.len() < F::N {
             return None;
         }
@@ -179,7 +184,7 @@ impl End {
             let factor = Cholesky::new(&local.hessian)?;
             let step = factor.solve(&local.gradient);
             let length = newton::dot(&step, &local.gradient).sqrt();
-            let reach = reach::<F>(&factor, ends);
+            let reach = reach::<F>(&factor, pass.ends);
             let turn = reach * length;
             if !(turn <= 1.0) {
                 return None;

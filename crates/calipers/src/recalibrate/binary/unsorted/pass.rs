@@ -8,7 +8,7 @@ use crate::numerics::cholesky::Symmetric;
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
-use crate::numerics::order_free::{BLOCK, GridSum};
+use crate::numerics::order_free::{BLOCK, CoarseSum, GridSum};
 use crate::numerics::parallel;
 use crate::recalibrate::binary::linear::{features, softplus_of_nonpositive};
 use crate::recalibrate::binary::logits;
@@ -60,6 +60,10 @@ pub(super) struct Pass<'a> {
     pub(super) clip: f64,
     /// What weights are multiplied by, after which they are below 2.
     pub(super) scale: f64,
+    /// Where rows have no weights: how many there are of each outcome.
+    pub(super) counts: Option<[u64; 2]>,
+    /// Logits between which all rows are.
+    pub(super) ends: [f64; 2],
 }
 
 /// Means over the rows at some parameters, in units of weight; without the ridge.
@@ -75,18 +79,30 @@ pub(super) struct Means {
     pub(super) hessian: Symmetric,
     /// Σ (ω r)² φ φ' for the residuals r of rows.
     pub(super) scatter: Symmetric,
+    /// The most that an entry of the diagonal of the scatter is off by, as a share of it.
+    pub(super) scatter_error: f64,
 }
 
 impl Pass<'_> {
     pub(super) fn at<F: Family>(&self, theta: &[f64]) -> Means {
         let mut whole = [0.0; MOST];
         whole[..F::N].copy_from_slice(theta);
-        let at = At { theta: whole, of_loss: exponent_of_loss(theta) };
+        let at = At {
+            theta: whole,
+            of_loss: exponent_of_loss(theta),
+            of_features: exponents_of_features::<F>(self.ends),
+            adds_weights: self.counts.is_none(),
+        };
         let part = parallel::CHUNK << 1;
         let parts = parallel::map_chunks(self.view.len(), part, |range| self.part::<F>(range, &at));
         let mut sums = Sums::default();
         parts.iter().for_each(|part| sums.merge(part));
-        sums.means::<F>(at.of_loss)
+        let (totals, squares) = match self.counts {
+            // The weight of each row is 1 after scaling.
+            Some(counts) => (counts.map(|count| count as f64), (counts[0] + counts[1]) as f64),
+            None => (sums.weights.map(|sum| sum.value(1)), sums.squares.value(2)),
+        };
+        sums.means::<F>(&at, totals, squares, self.view.len() as f64)
     }
 
     fn part<F: Family>(&self, range: Range<usize>, at: &At) -> Sums {
@@ -111,6 +127,10 @@ impl Pass<'_> {
 struct At {
     theta: [f64; MOST],
     of_loss: i32,
+    /// Features of these rows are at most 2^this: coarse sums have the more digits the smaller.
+    of_features: [i32; MOST],
+    /// Whether weights are added up: not where all are 1.
+    adds_weights: bool,
 }
 
 /// Losses are at most 2 (|u| + 1).
@@ -118,6 +138,16 @@ fn exponent_of_loss(theta: &[f64]) -> i32 {
     let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
     let largest = 2.0 * ((size + 1.0) * (FARTHEST + 1.0) + 1.0);
     largest.log2().ceil() as i32
+}
+
+/// Features rise or fall with the logit, so that the largest are at the ends.
+fn exponents_of_features<F: Family>(ends: [f64; 2]) -> [i32; MOST] {
+    let at = ends.map(|h| features(F::METHOD, h));
+    std::array::from_fn(|i| match i < F::N {
+        // With what rounding may add to a feature.
+        true => ((1.0 + 1e-9) * at[0][i].abs().max(at[1][i].abs())).log2().ceil() as i32,
+        false => 0,
+    })
 }
 
 /// Rows of a block: what goes in, and what is the same for several sums.
@@ -173,9 +203,10 @@ struct Sums {
     before: GridSum,
     loss: GridSum,
     gradient: [GridSum; MOST],
-    sizes: [GridSum; MOST],
+    /// Bounds on rounding, and standard errors: both need few digits.
+    sizes: [CoarseSum; MOST],
     hessian: [GridSum; ENTRIES],
-    scatter: [GridSum; ENTRIES],
+    scatter: [CoarseSum; ENTRIES],
 }
 
 dispatched! {
@@ -208,20 +239,22 @@ dispatched! {
             block.curvature[row] = curvature;
         }
         let Block { negative, positive, features, before, loss, residual, size, curvature, square, .. } = block;
-        sums.weights[0].add(1, |row| negative[row]);
-        sums.weights[1].add(1, |row| positive[row]);
-        sums.squares.add(2, |row| (negative[row] + positive[row]) * (negative[row] + positive[row]));
+        if at.adds_weights {
+            sums.weights[0].add(1, |row| negative[row]);
+            sums.weights[1].add(1, |row| positive[row]);
+            sums.squares.add(2, |row| (negative[row] + positive[row]) * (negative[row] + positive[row]));
+        }
         sums.before.add(OF_BEFORE, |row| before[row]);
         sums.loss.add(at.of_loss, |row| loss[row]);
         let mut entry = 0;
         for i in 0..F::N {
             let (left, exponent) = (&features[i], F::EXPONENTS[i]);
             sums.gradient[i].add(1 + exponent, |row| residual[row] * left[row]);
-            sums.sizes[i].add(2 + exponent, |row| size[row] * left[row].abs());
-            for (right, other) in features.iter().zip(F::EXPONENTS).take(i + 1) {
-                let exponent = exponent + other;
-                sums.hessian[entry].add(exponent - 1, |row| curvature[row] * left[row] * right[row]);
-                sums.scatter[entry].add(exponent + 2, |row| square[row] * left[row] * right[row]);
+            sums.sizes[i].add(2 + at.of_features[i], |row| size[row] * left[row].abs());
+            for (j, right) in features.iter().enumerate().take(i + 1) {
+                sums.hessian[entry].add(exponent + F::EXPONENTS[j] - 1, |row| curvature[row] * left[row] * right[row]);
+                let exponent = at.of_features[i] + at.of_features[j] + 2;
+                sums.scatter[entry].add(exponent, |row| square[row] * left[row] * right[row]);
                 entry += 1;
             }
         }
@@ -240,28 +273,37 @@ impl Sums {
         self.scatter.iter_mut().zip(other.scatter).for_each(|(sum, other)| sum.merge(other));
     }
 
-    fn means<F: Family>(&self, of_loss: i32) -> Means {
-        let totals = self.weights.map(|sum| sum.value(1));
+    fn means<F: Family>(&self, at: &At, totals: [f64; 2], squares: f64, n_rows: f64) -> Means {
         let total = totals[0] + totals[1];
         // A term is off by 8 units of rounding, one for each parameter in u, those of e^u and of
         // its features; two for the rest.
         let unit = 12.0 * f64::EPSILON;
         let exponents = &F::EXPONENTS[..F::N];
         let gradient = self.gradient.iter().zip(exponents).map(|(sum, exponent)| sum.value(1 + exponent) / total);
-        let sizes = self.sizes.iter().zip(exponents).map(|(sum, exponent)| sum.value(2 + exponent) / total);
-        let matrix = |sums: &[GridSum; ENTRIES], more: i32, divisor: f64| {
-            let pairs = (0..F::N).flat_map(|i| (0..=i).map(move |j| F::EXPONENTS[i] + F::EXPONENTS[j] + more));
-            Symmetric { n: F::N, lower: pairs.zip(sums).map(|(exponent, sum)| sum.value(exponent) / divisor).collect() }
-        };
+        let sizes = self.sizes.iter().zip(&at.of_features[..F::N]).map(|(sum, of_feature)| {
+            let exponent = 2 + of_feature;
+            (sum.value(exponent) + CoarseSum::error(n_rows, exponent)) / total
+        });
+        let pairs = |e: [i32; MOST]| (0..F::N).flat_map(move |i| (0..=i).map(move |j| e[i] + e[j]));
+        let hessian = pairs(F::EXPONENTS).zip(&self.hessian).map(|(exponent, sum)| sum.value(exponent - 1) / total);
+        let of_scatter = pairs(at.of_features).zip(&self.scatter);
+        let scatter = of_scatter.map(|(exponent, sum)| sum.value(exponent + 2) / (total * total));
+        let hessian = Symmetric { n: F::N, lower: hessian.collect() };
+        let scatter = Symmetric { n: F::N, lower: scatter.collect() };
+        let scatter_error = (0..F::N).map(|i| {
+            let error = CoarseSum::error(n_rows, 2 * at.of_features[i] + 2);
+            error / (scatter.get(i, i) * total * total)
+        });
         Means {
-            effective_n: total * total / self.squares.value(2),
+            effective_n: total * total / squares,
+            scatter_error: scatter_error.fold(0.0, f64::max),
             totals,
             before: self.before.value(OF_BEFORE) / total,
-            loss: self.loss.value(of_loss) / total,
+            loss: self.loss.value(at.of_loss) / total,
             gradient: gradient.collect(),
             gradient_error: sizes.map(|size| unit * size).collect(),
-            hessian: matrix(&self.hessian, -1, total),
-            scatter: matrix(&self.scatter, 2, total * total),
+            hessian,
+            scatter,
         }
     }
 }
