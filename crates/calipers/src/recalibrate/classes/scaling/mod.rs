@@ -11,6 +11,7 @@ mod coordinates;
 mod gradient;
 mod hessian;
 pub(crate) mod map;
+mod memory;
 pub(crate) mod solve;
 
 use coordinates::Tie;

@@ -1,6 +1,7 @@
 //! The minimum of [`Scaling`]: Newton's method with a factor of the Hessian that is kept as long as
-//! it serves, and for very many parameters with conjugate gradients in place of the factor. The
-//! certificate is that of [`recalibrate`](crate::recalibrate), and names are as there.
+//! it serves, corrected by the steps that were taken with it (`memory.rs`), and for very many
+//! parameters with conjugate gradients in place of the factor. The certificate is that of
+//! [`recalibrate`](crate::recalibrate), and names are as there.
 //!
 //! # A Hessian of a place nearby
 //! The last steps use the Hessian of an earlier place. Let w be the way from there in its norm and
@@ -13,6 +14,7 @@
 //! the minimum. Then Σ λ_j v_j² is at most the gap, and v' H v <= (Σ |v_j| √H_jj)² <= gap Σ H_jj /
 //! λ_j by Cauchy's inequality, twice: the distance follows from the diagonal of H.
 
+use super::memory::Memory;
 use super::{At, Scaling, Shape};
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::recalibrate::fit::newton::{FitBound, NotFound, dot};
@@ -132,8 +134,9 @@ impl Scaling {
         // The first steps need no more than about the Hessian.
         let of_some = Factored::of_rows(self, &here, self.n_sample());
         let mut newton = of_some.or_else(|_| Factored::new(self, &here))?;
+        let mut memory = Memory::default();
         for _ in 0..MOST_STEPS {
-            let step = newton.factor.solve(&here.gradient);
+            let step = memory.direction(&newton.factor, &here.gradient);
             let decrement = dot(&step, &here.gradient);
             if !(decrement.is_finite() && here.value.is_finite()) {
                 return Err(NotFound);
@@ -146,15 +149,17 @@ impl Scaling {
                 if newton.is_of(&here) {
                     return Err(NotFound);
                 }
-                newton = Factored::new(self, &here)?;
+                (newton, memory) = (Factored::new(self, &here)?, Memory::default());
                 continue;
             };
+            memory.add([&here.theta, &next.theta], [&here.gradient, &next.gradient]);
+            let before = newton.factor.inverse_form(&here.gradient);
             spare = std::mem::replace(&mut here, next).at.p;
             // The factor serves as long as a step with it leaves a fifth of the distance at most,
             // or a third where another one takes as long as many steps.
             let most = if self.free.len() > MANY { 0.11 } else { 0.04 };
-            if newton.factor.inverse_form(&here.gradient) > most * decrement {
-                newton = Factored::new(self, &here)?;
+            if newton.factor.inverse_form(&here.gradient) > most * before {
+                (newton, memory) = (Factored::new(self, &here)?, Memory::default());
             }
         }
         Err(NotFound)
