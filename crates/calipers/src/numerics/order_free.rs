@@ -109,8 +109,8 @@ impl CoarseSum {
         let grid = Grid::below(exponent);
         let mut lanes = [0.0; LANES];
         for start in (0..BLOCK).step_by(LANES) {
-            for lane in 0..LANES {
-                lanes[lane] += grid.round(term(start + lane));
+            for (place, lane) in (start..).zip(&mut lanes) {
+                *lane += grid.round(term(place));
             }
         }
         self.0 += grid.units(lanes.iter().sum());
