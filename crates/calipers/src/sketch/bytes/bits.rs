@@ -41,11 +41,14 @@ impl BitWriter {
     fn few(&mut self, value: u64, width: u32) {
         self.waiting |= value << self.n_waiting;
         self.n_waiting += width;
-        while self.n_waiting >= 8 {
-            self.bytes.push(self.waiting as u8);
-            self.waiting >>= 8;
-            self.n_waiting -= 8;
-        }
+        // All eight bytes, of which those stay that are full: at most seven, since fewer than eight
+        // bits waited.
+        let n_full = self.n_waiting / 8;
+        let n_bytes = self.bytes.len() + n_full as usize;
+        self.bytes.extend_from_slice(&self.waiting.to_le_bytes());
+        self.bytes.truncate(n_bytes);
+        self.waiting >>= 8 * n_full;
+        self.n_waiting %= 8;
     }
 
     /// The low bits of a value that has no others.
