@@ -76,7 +76,11 @@ fn three_of_three_hundred_segments_are_found() {
         let found = segments.assess(&Assess::new(&measure).n_resamples(100), adjust).unwrap();
         let mut off = found.off();
         off.sort_unstable();
-        assert_eq!(off, [40, 140, 240], "{adjust:?}");
+        // Of the findings by BH and BY, some may be false: 5 % on average.
+        match adjust {
+            Adjust::Holm => assert_eq!(off, [40, 140, 240]),
+            _ => assert!([40, 140, 240].iter().all(|place| off.contains(place)), "{adjust:?}: {off:?}"),
+        }
         let worst = found.worst.unwrap();
         assert!(is_off(worst.place as u32) && worst.p_value == 1.0 / 101.0, "{worst:?}");
         let ranks: Vec<usize> = [40, 140, 240].map(|place| found.segments[place].rank).to_vec();
