@@ -116,7 +116,7 @@ impl Sketching {
                 self.is_spread = true;
                 return Ok(());
             }
-            self.filled().merge(&Filled::Few(sketch))?;
+            self.filled().merge(&Filled::Few(Box::new(sketch)))?;
         } else {
             let mut filled = self.filled.take().unwrap_or_else(|| Filled::new(&kind));
             self.waiting.each(kind.form, |view| filled.update(view))?;
