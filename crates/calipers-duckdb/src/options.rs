@@ -88,8 +88,11 @@ impl Kind {
     }
 }
 
+/// Names with their values.
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
+
 /// The settings of a measure that a text stands for, and the pairs that are none of its options.
-pub(crate) fn settings<'a>(spec: &'static Spec, text: &'a str) -> Result<(Settings, Vec<(&'a str, &'a str)>), String> {
+pub(crate) fn settings<'a>(spec: &'static Spec, text: &'a str) -> Result<(Settings, Pairs<'a>), String> {
     let (mut settings, mut others) = (Settings::default(), Vec::new());
     for pair in pairs(text, "") {
         let (name, given) = pair?;

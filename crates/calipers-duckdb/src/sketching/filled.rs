@@ -10,19 +10,19 @@ const MANY: u64 = 1 << 17;
 /// A sketch; with the table for filling where there are many rows.
 #[derive(Clone)]
 pub(super) enum Filled {
-    Few(Sketch),
+    Few(Box<Sketch>),
     Many(Box<Filling>),
 }
 
 impl Default for Filled {
     fn default() -> Self {
-        Filled::Few(Sketch::new())
+        Filled::Few(Box::default())
     }
 }
 
 impl Filled {
     pub(super) fn new(kind: &Kind) -> Self {
-        Filled::Few(kind.empty.empty_like())
+        Filled::Few(Box::new(kind.empty.empty_like()))
     }
 
     /// Whether chunks of any size are added quickly.
@@ -35,7 +35,7 @@ impl Filled {
         match self {
             // Weighted rows do not go through that table.
             Filled::Few(sketch) if sketch.n() >= MANY && !sketch.is_weighted() => {
-                Filled::Many(Box::new(Filling::new(sketch)))
+                Filled::Many(Box::new(Filling::new(*sketch)))
             }
             filled => filled,
         }
@@ -54,13 +54,13 @@ impl Filled {
             Filled::Few(other) => sketch.merge(other)?,
             Filled::Many(other) => sketch.merge(&other.clone().finish())?,
         }
-        *self = Filled::Few(sketch);
+        *self = Filled::Few(Box::new(sketch));
         Ok(())
     }
 
     pub(super) fn finish(self) -> Sketch {
         match self {
-            Filled::Few(sketch) => sketch,
+            Filled::Few(sketch) => *sketch,
             Filled::Many(filling) => filling.finish(),
         }
     }

@@ -19,9 +19,9 @@ use waiting::Waiting;
 /// would take longer than the row, and cells of many groups are in no cache.
 const SOME: usize = 1 << 12;
 
-/// And so many, if they take less memory than the cells that they would go into: 1.2 MB instead of
-/// 5, as a rule.
-const MANY: usize = 1 << 17;
+/// And so many, while they take less memory than the cells that they would go into: from here on
+/// the core has a faster way for them.
+const MANY: usize = 1 << 15;
 
 /// Fewer rows do not tell a fault of all of them, as percentages, from one of some.
 const ENOUGH_TO_TELL: usize = 1000;
@@ -116,7 +116,7 @@ impl Sketching {
                 self.is_spread = true;
                 return Ok(());
             }
-            self.filled().merge(&Filled::Few(sketch))?;
+            self.filled().merge(&Filled::Few(Box::new(sketch)))?;
         } else {
             let mut filled = self.filled.take().unwrap_or_else(|| Filled::new(&kind));
             self.waiting.each(kind.form, |view| filled.update(view))?;
