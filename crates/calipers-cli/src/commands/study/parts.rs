@@ -66,8 +66,8 @@ pub(super) fn run(parts: Parts, reader: &mut Reader<'_>, setting: &Setting) -> R
     let Parts { inputs, mut left_out } = parts;
     let mut models = Vec::new();
     for files in inputs.chunks(2) {
-        let mut open = |file: &InputFile| reader.open_rows(file, &WHOLE_FILES).with_context(|| file.shown());
-        match files.iter().map(&mut open).collect::<Result<Vec<_>>>() {
+        let open = |file: &InputFile| reader.open_rows(file, &WHOLE_FILES).with_context(|| file.shown());
+        match files.iter().map(open).collect::<Result<Vec<_>>>() {
             Ok(datasets) => models.push(datasets),
             Err(error) => left_out.push(format!("{error:#}")),
         }
