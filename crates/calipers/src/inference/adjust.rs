@@ -66,7 +66,7 @@ impl Adjust {
             }
             Adjust::Bh | Adjust::By => {
                 let dependence = match self {
-                    Adjust::By => (1..=p_values.len()).map(|k| 1.0 / k as f64).sum(),
+                    Adjust::By => harmonic(p_values.len()),
                     _ => 1.0,
                 };
                 let mut smallest = 1.0_f64;
@@ -85,6 +85,15 @@ impl Adjust {
         p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
     }
 
+    /// By how much the smallest of m p-values is multiplied, rounded up: what
+    /// [`Assess::n_tests`](super::Assess::n_tests) has to resolve.
+    pub fn n_tests(self, m: usize) -> u64 {
+        match self {
+            Adjust::Holm | Adjust::Bh => m as u64,
+            Adjust::By => (m as f64 * harmonic(m)).ceil() as u64,
+        }
+    }
+
     /// The method as tables and sentences name it.
     pub fn title(self) -> &'static str {
         match self {
@@ -93,6 +102,11 @@ impl Adjust {
             Adjust::By => "BY",
         }
     }
+}
+
+/// 1 + 1/2 + ... + 1/m.
+fn harmonic(m: usize) -> f64 {
+    (1..=m).map(|k| 1.0 / k as f64).sum()
 }
 
 /// P-values adjusted by [`Adjust::Holm`].

@@ -62,7 +62,7 @@ impl Assess<'_> {
         adjust: Adjust,
     ) -> Result<Vec<ClassAssessment>, Error> {
         let n_classes = predictions.n_classes();
-        let assess = self.n_tests(n_classes as u64);
+        let assess = self.n_tests(adjust.n_tests(n_classes));
         let mut found = Vec::with_capacity(n_classes);
         for class in 0..n_classes {
             let view = predictions.one_class(class)?;

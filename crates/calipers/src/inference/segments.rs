@@ -100,7 +100,7 @@ impl<'a> Segments<'a> {
     pub fn assess(&self, assess: &Assess<'_>, adjust: Adjust) -> Result<AssessedSegments, Error> {
         assess.check()?;
         let (measure, n_resamples, random_state) = (assess.measure, assess.n_resamples, assess.random_state);
-        let one = assess.n_tests(self.rows.len() as u64);
+        let one = assess.n_tests(adjust.n_tests(self.rows.len()));
         let overlap = self.overlap();
         let both = self.each(measure, |place, sample| {
             let found = one.run(sample)?;
