@@ -89,9 +89,9 @@ impl Significance {
         })
     }
 
-    /// For so many groups, whose p-values are adjusted for their number.
-    pub(crate) fn for_groups(&self, n_groups: usize) -> Self {
-        Significance { n_tests: n_groups as u64, ..self.clone() }
+    /// For one of so many tests, whose p-values are adjusted together.
+    pub(crate) fn for_tests(&self, n_tests: u64) -> Self {
+        Significance { n_tests, ..self.clone() }
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {

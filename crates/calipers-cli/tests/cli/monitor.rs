@@ -22,7 +22,7 @@ fn windows(folder: &Folder, n: usize) -> PathBuf {
     std::fs::create_dir_all(&hours).unwrap();
     for hour in 0..n {
         let content = if hour < 5 { rows(80, 30, "a") } else { rows(65, 18, "a") };
-        let file = folder.write("rows.csv", &format!("label,prob,g\n{content}"));
+        let file = folder.write("rows.csv", format!("label,prob,g\n{content}"));
         succeed(&["sketch", text(&file), "-o", text(&hours.join(format!("hour-{hour:02}.calipers")))]);
     }
     hours
@@ -116,7 +116,7 @@ fn a_reference_makes_a_miscalibrated_model_the_expected_one() {
     std::fs::create_dir(&hours).unwrap();
     for hour in 0..16 {
         let content = if hour < 12 { rows(65, 18, "a") } else { rows(95, 60, "a") };
-        let file = folder.write("rows.csv", &format!("label,prob,g\n{content}"));
+        let file = folder.write("rows.csv", format!("label,prob,g\n{content}"));
         succeed(&["sketch", text(&file), "-o", text(&hours.join(format!("{hour:02}.calipers")))]);
     }
     let (_, found) = json(&[text(&hours), "--n-resamples", "0"]);

@@ -362,7 +362,7 @@ fn recalibration_names_the_files_that_it_leaves_out() {
         "label,prob\n".to_owned() + &(0..150).map(row).collect::<String>()
     };
     for name in ["good_val.csv", "good_test.csv", "alone_val.csv", "other_val.csv"] {
-        folder.write(name, &rows(name.len() as u32));
+        folder.write(name, rows(name.len() as u32));
     }
     folder.write("other_test.csv", "label,prob\n1,3\n");
     let out = folder.path("out");

@@ -189,7 +189,7 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
     let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
     let (candidates, others) = candidates(named, options);
     let part = |(name, sample): &(String, Sample<'_>)| {
-        let ls_ece = options.assess(&options.ls_ece).n_tests(named.len() as u64).run(*sample);
+        let ls_ece = options.assess(&options.ls_ece).n_tests(options.adjust.n_tests(named.len())).run(*sample);
         let means = means(*sample, options)?;
         Ok(Part { name: name.clone(), n: sample.n(), means, ls_ece, p_adjusted: None, diagram: None })
     };

@@ -29,7 +29,7 @@ pub(crate) struct Analysis<'a> {
 /// What is wanted to be known of each value.
 pub(crate) enum How<'a> {
     /// Its noise floor, for one of so many tests.
-    Measure { floors: Floors, n_tests: usize },
+    Measure { floors: Floors, n_tests: u64 },
     /// Floor, interval, p-value and debiased value.
     Assess {
         significance: Significance,
@@ -226,18 +226,19 @@ impl Analysis<'_> {
 
     /// The same for so many groups of the rows.
     pub(super) fn for_groups(&self, n_groups: usize) -> Self {
-        let (selected, how) = (self.selected.clone(), self.how.for_groups(n_groups));
+        let (selected, how) = (self.selected.clone(), self.how.for_groups(n_groups, self.adjust));
         Analysis { selected, all_needed: self.all_needed, each_class: false, adjust: self.adjust, how }
     }
 }
 
 impl<'a> How<'a> {
     /// The same for so many groups or classes, whose p-values are adjusted for their number.
-    pub(super) fn for_groups(&self, n_groups: usize) -> How<'a> {
+    pub(super) fn for_groups(&self, n_groups: usize, adjust: Adjust) -> How<'a> {
+        let n_tests = adjust.n_tests(n_groups);
         match self {
-            How::Measure { floors, .. } => How::Measure { floors: floors.for_groups(n_groups), n_tests: n_groups },
+            How::Measure { floors, .. } => How::Measure { floors: floors.for_groups(n_groups), n_tests },
             How::Assess { significance, tests, finds_groups, waiting, .. } => How::Assess {
-                significance: significance.for_groups(if *finds_groups { n_groups } else { 1 }),
+                significance: significance.for_tests(if *finds_groups { n_tests } else { 1 }),
                 tests: tests.clone(),
                 finds_groups: *finds_groups,
                 of_group: true,

@@ -36,7 +36,7 @@ impl Analysis<'_> {
     /// The results of each class, with p-values adjusted for their number.
     pub(super) fn classes(&self, predictions: &Predictions<'_>) -> Result<Vec<OfClass>, Error> {
         let n_classes = predictions.n_classes();
-        let how = self.how.for_groups(n_classes);
+        let how = self.how.for_groups(n_classes, self.adjust);
         let (selected, adjust) = (self.selected.clone(), self.adjust);
         let analysis = Analysis { selected, all_needed: false, each_class: false, adjust, how };
         let classes = (0..n_classes).into_par_iter();

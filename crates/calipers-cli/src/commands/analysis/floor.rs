@@ -45,7 +45,7 @@ impl Floors {
     }
 
     /// A value with its floor, for one of so many tests.
-    pub(super) fn known(self, measure: &dyn Measure, sample: Sample<'_>, n_tests: usize) -> Result<Known, Error> {
+    pub(super) fn known(self, measure: &dyn Measure, sample: Sample<'_>, n_tests: u64) -> Result<Known, Error> {
         let estimate = sample.estimate(measure)?;
         let floor = match self {
             Floors::Never => None,
@@ -67,7 +67,7 @@ impl Floors {
         self,
         measure: &dyn Measure,
         sample: Sample<'_>,
-        n_tests: usize,
+        n_tests: u64,
     ) -> Result<(NoiseFloor, Option<Parts>), String> {
         if self == Floors::Auto
             && let Some(reason) = takes_long(measure, sample)
@@ -79,7 +79,7 @@ impl Floors {
         }
         if sample.is_classwise() || measure.decided_by().is_some() {
             let assess = Assess::new(measure).n_resamples(N_RESAMPLES).random_state(RANDOM_STATE);
-            let assessed = assess.n_tests(n_tests as u64).run(sample).map_err(|error| error.to_string())?;
+            let assessed = assess.n_tests(n_tests).run(sample).map_err(|error| error.to_string())?;
             let unavailable = || assessed.unavailable.unwrap_or_default().to_owned();
             return assessed.floor.map(|floor| (floor, assessed.parts)).ok_or_else(unavailable);
         }

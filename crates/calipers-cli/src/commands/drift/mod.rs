@@ -151,7 +151,7 @@ impl Comparing<'_> {
         let found = self.compared(parts.all.each_ref(), waiting)?;
         let whole = pair.compared(of_group(None), found);
         let Some(groups) = parts.groups else { return Ok(vec![whole]) };
-        let for_groups = Comparing { n_tests: groups.both.len() as u64, ..*self };
+        let for_groups = Comparing { n_tests: self.args.adjust.adjust.n_tests(groups.both.len()), ..*self };
         let mut all = vec![Compared { only: groups.only, ..whole }];
         for (key, parts) in &groups.both {
             let found = for_groups.compared(parts.each_ref(), waiting)?;

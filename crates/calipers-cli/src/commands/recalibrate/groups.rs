@@ -60,7 +60,7 @@ pub(super) fn fit(
     let sentence = found.sentence();
     let GroupedImprovement { mut improvement, groups, table, .. } = found;
     let spread = improvement.fit.map.spread.clone();
-    improvement.fit.map = improvement.fit.map.by(&by.to_string());
+    improvement.fit.map = improvement.fit.map.by(by.to_string());
     let file = MapFile::new(improvement.fit.map.clone())
         .fit(FitRecord::from(&improvement.fit).groups(&groups))
         .improvement(GainRecord::from(&improvement));

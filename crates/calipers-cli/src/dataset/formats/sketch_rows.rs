@@ -81,8 +81,11 @@ pub(crate) fn read(path: &Path) -> Result<Sketches> {
     rows.sketches()
 }
 
+/// Sketches by their keys; null is a key that no text is.
+pub(crate) type Keyed = BTreeMap<Vec<Option<String>>, Sketch>;
+
 /// The sketches of a file by their keys, and the names of the keys.
-pub(crate) fn read_keyed(path: &Path) -> Result<(Vec<String>, BTreeMap<Vec<Option<String>>, Sketch>)> {
+pub(crate) fn read_keyed(path: &Path) -> Result<(Vec<String>, Keyed)> {
     let mut rows = Rows::default();
     guarded(FORMAT, || rows.add(path))?;
     Ok((rows.by.unwrap_or_default(), rows.groups))
@@ -93,8 +96,7 @@ pub(crate) fn read_keyed(path: &Path) -> Result<(Vec<String>, BTreeMap<Vec<Optio
 struct Rows {
     by: Option<Vec<String>>,
     all: Option<Sketch>,
-    /// By their keys; null is one that no text is.
-    groups: BTreeMap<Vec<Option<String>>, Sketch>,
+    groups: Keyed,
 }
 
 impl Rows {
