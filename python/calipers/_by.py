@@ -78,7 +78,7 @@ def by(
     >>> found.columns["region"], found.worst.name
     (['north', 'south'], 'north')
     >>> print(found.sentence.split(". ")[1])
-    1 of 2 groups is miscalibrated after adjusting for their number: north (too low by 0.199).
+    1 of 2 groups is miscalibrated after adjusting for their number: north (too low by 0.200).
     """
     check_keywords(_by, rows)
     probs, keys = _listed(prob, "prob"), _listed(by, "by")

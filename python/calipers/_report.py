@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -204,8 +204,9 @@ def _sketches(y_true: object, y_prob: object) -> dict[str, Sketch] | None:
 
 def _against(against: DriftSample | Sequence[DriftSample] | None) -> list[Side]:
     """Earlier samples as the core takes them."""
-    samples = against if isinstance(against, list) else [] if against is None else [against]
-    return [side(sample) for sample in samples]
+    if against is None:
+        return []
+    return [side(sample) for sample in against] if isinstance(against, list) else [side(cast("DriftSample", against))]
 
 
 def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str, list[str], Any] | None:

@@ -17,7 +17,7 @@ from scipy import special
 
 CURVES = {"ls_curve", "corp_curve", "cumulative_curve", "spline_curve"}
 TESTS = {name for name in calipers.__all__ if name.endswith(("_test", "_tests"))}
-WHOLE = {"assess", "compare", "drift", "report", "sweep"}
+WHOLE = {"assess", "by", "compare", "drift", "monitor", "report", "sweep"}
 FILES = {"read_sketches", "write_sketches"}
 SKIPPED = CURVES | TESTS | WHOLE | FILES | {"calibration_bins", "families", "measures", "ls_ece_sampled"}
 SKIPPED |= {"set_threads", "simulate", "threads", *calipers.recalibration.__all__}

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from calipers import _core
+from calipers._binned import expected_calibration_error
 from calipers._core import CalipersError
 from calipers._inputs import Invalid, PosLabel, Profile
 from calipers._measures import Named, named
@@ -110,7 +111,7 @@ class CalipersNamespace:
             Those of `calipers.expected_calibration_error`: ``strategy``, ``norm``, ``compat``.
         """
         return self.measure(
-            "expected_calibration_error",
+            expected_calibration_error.__name__,
             label,
             weight=weight,
             from_logits=from_logits,

@@ -15,7 +15,7 @@ from calipers import _core
 from calipers._temperature_sketch import TemperatureSketch
 from calipers._threads import threads
 from calipers.spark._collect import collected, shown
-from calipers.spark._columns import LABEL, SCORE, SKETCH, WEIGHT, choose, column, input_error
+from calipers.spark._columns import LABEL, SCORE, SKETCH, WEIGHT, choose, column, input_error, key_columns
 from calipers.spark._errors import with_place
 from calipers.spark._fill_sketches import Batches, passes
 from calipers.spark._groups import Key, groups_of, key_column, keys_of
@@ -121,7 +121,8 @@ def _sketches(
     df: DataFrame, prob: str, label: str, weight: str | None, names: tuple[str, ...], reading: dict[str, Any]
 ) -> dict[Any, TemperatureSketch]:
     """The sketch of each group, by its key; without names, of all rows."""
-    chosen = choose(df, prob, label, weight, names, from_logits=bool(reading["from_logits"]), pos_label=0)
+    keys_of_rows = key_columns(df, names)
+    chosen = choose(df, prob, label, weight, keys_of_rows, from_logits=bool(reading["from_logits"]), pos_label=0)
     if not chosen.is_array:
         raise input_error("wrong_type", "scores must be arrays or vectors with one of each class, got numbers", prob)
     if isinstance(df.schema[label].dataType, types.StringType):

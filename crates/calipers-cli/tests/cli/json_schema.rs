@@ -62,7 +62,7 @@ impl Schema {
         // Keys of an included object are looked for where they stand.
         let Schema { mut objects, seen } = schema;
         for (heading, other) in included {
-            objects.get_mut(&heading).unwrap().insert("…".to_owned(), Type::Object(other));
+            objects.entry(heading).or_default().insert("…".to_owned(), Type::Object(other));
         }
         Schema { objects, seen }
     }

@@ -30,9 +30,10 @@ use samples::{Pair, Part};
 /// predictions.
 ///
 /// Settings that are chosen from the data, such as sigma, are those of BEFORE, for each group
-/// (--by) those of its own rows. P-values of groups are adjusted for their number (--adjust). If rows depend on each other, name their clusters with --cluster: a cluster that is in
-/// both samples, such as a person who has rows on both days, is one cluster. For models on the same
-/// rows use `calipers compare`.
+/// (--by) those of its own rows. P-values of groups are adjusted for their number (--adjust). If
+/// rows depend on each other, name their clusters with --cluster: a cluster that is in both
+/// samples, such as a person who has rows on both days, is one cluster. For models on the same rows
+/// use `calipers compare`.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("files", |files| files.value_names(["BEFORE", "AFTER"]).num_args(1..).help(FILES)),
