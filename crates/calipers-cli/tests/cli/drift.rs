@@ -80,8 +80,10 @@ fn groups_are_compared_and_those_of_one_sample_are_named() {
     assert_eq!(results[0]["groups_only_after"], serde_json::json!(["CH"]));
     let p = |place: usize| results[place]["measures"]["ls_ece"]["p_adjusted"].as_f64().unwrap();
     assert!(p(1) <= 0.05 && p(1) <= p(2) && p(1) <= p(3), "{} {} {}", p(1), p(2), p(3));
-    let sigma = |place: usize| results[place]["measures"]["ls_ece"]["after"]["settings"]["sigma"].clone();
-    assert_eq!(sigma(0), sigma(3));
+    // That of the group's own rows before.
+    let sigma = |place: usize, side: &str| results[place]["measures"]["ls_ece"][side]["settings"]["sigma"].clone();
+    assert_eq!(sigma(3, "before"), sigma(3, "after"));
+    assert_ne!(sigma(0, "after"), sigma(3, "after"));
     let table = succeed(&["drift", text(&before), text(&after), "--by", "country", "--n-resamples", "100"]);
     assert!(table.contains("groups by country") && table.contains("DE (odds times "), "{table}");
     assert!(table.contains("Only before, and so not compared: country AT."), "{table}");
