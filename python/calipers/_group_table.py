@@ -61,7 +61,7 @@ class WorstGroup(Result):
 class GroupTable(Result):
     """A line for each group, those with the most evidence of miscalibration first.
 
-    ``pandas.DataFrame``, ``polars.from_arrow``, ``pyarrow.table`` and DuckDB read it: it has an
+    ``pandas.DataFrame``, ``polars.DataFrame``, ``pyarrow.table`` and DuckDB read it: it has an
     Arrow stream. ``table["p_adjusted"]`` is a column.
 
     Attributes

@@ -50,8 +50,7 @@ def test_other_packages_read_the_result() -> None:
     assert table["value"].to_pylist() == result["value"].tolist()
     assert table["g"].to_pylist() == result["g"]
     assert table["direction"].type == pa.string() and table["p_value"].type == pa.float64()
-    frame = pl.from_arrow(result)
-    assert isinstance(frame, pl.DataFrame) and frame["n"].sum() == N
+    assert pl.DataFrame(result)["n"].sum() == N
     assert duckdb.sql("select sum(n) from table").fetchone() == (N,)
     assert result.to_pandas()["n"].sum() == N
     assert table["day"].type == pa.bool_()

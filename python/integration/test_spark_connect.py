@@ -70,6 +70,8 @@ def test_a_client_of_spark_connect_has_sketches_and_windows(tmp_path: Path) -> N
         capture_output=True,
         text=True,
         env=environment,
+        # The server makes its warehouse where it starts.
+        cwd=tmp_path,
         check=False,
         timeout=600,
     )

@@ -165,8 +165,8 @@ def test_p_values_are_adjusted_for_the_number_of_groups(df: DataFrame) -> None:
         largest = min(1.0, max(largest, (len(order) - place) * rows[g].p_value))
         assert rows[g].p_adjusted == pytest.approx(largest)
         assert alone[g].p_adjusted is None
-        # More draws, where a p-value was as small as it could be.
-        assert rows[g].p_value == alone[g].p_value or alone[g].p_value == pytest.approx(1 / 101)
+        # More draws, where few of the first reached the value.
+        assert rows[g].p_value == pytest.approx(alone[g].p_value, abs=0.05)
         assert (rows[g].value, rows[g].lower) == (alone[g].value, alone[g].lower)
     # With 100 draws alone it would be at least 23 / 101.
     assert min(row.p_adjusted for row in rows.values()) <= 0.05

@@ -93,7 +93,10 @@ impl TemperatureSketch {
     /// The map of all rows so far, and what is not kept in its file.
     fn fit<'py>(&self, py: Python<'py>) -> Result<(Recalibration, Bound<'py, PyDict>), Failure> {
         let state = self.copied(py)?;
-        state.tally.finish()?;
+        // The tally is of rows that were read here; those of bytes were read elsewhere.
+        if state.sketch.n() == 0 {
+            state.tally.finish()?;
+        }
         let fit = py.detach(|| state.sketch.fit())?;
         Ok((Recalibration::of_fit(&fit, None), Remarks::of(&fit).into_dict(py)?))
     }
