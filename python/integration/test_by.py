@@ -51,6 +51,6 @@ def test_other_packages_read_the_result() -> None:
     assert table["g"].to_pylist() == result["g"]
     assert table["direction"].type == pa.string() and table["p_value"].type == pa.float64()
     assert pl.DataFrame(result)["n"].sum() == N
-    assert duckdb.sql("select sum(n) from table").fetchone() == (N,)
+    assert duckdb.from_arrow(table).sum("n").fetchall() == [(N,)]
     assert result.to_pandas()["n"].sum() == N
     assert table["day"].type == pa.bool_()

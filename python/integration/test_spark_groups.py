@@ -167,7 +167,7 @@ def test_p_values_are_adjusted_for_the_number_of_groups(df: DataFrame) -> None:
         assert alone[g].p_adjusted is None
         # More draws, where few of the first reached the value.
         assert rows[g].p_value == pytest.approx(alone[g].p_value, abs=0.05)
-        assert (rows[g].value, rows[g].lower) == (alone[g].value, alone[g].lower)
+        assert (rows[g].value, rows[g].floor) == (alone[g].value, alone[g].floor)
     # With 100 draws alone it would be at least 23 / 101.
     assert min(row.p_adjusted for row in rows.values()) <= 0.05
     with pytest.raises(CalipersError, match="adjust must be"):
