@@ -13,6 +13,7 @@ mod smoothed;
 mod summary;
 mod table;
 
+pub mod atlas;
 pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;

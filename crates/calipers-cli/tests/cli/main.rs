@@ -33,6 +33,7 @@ mod snapshots;
 mod standard_input;
 mod streams;
 mod study;
+mod study_atlas;
 mod support;
 mod sweep;
 mod text_files;

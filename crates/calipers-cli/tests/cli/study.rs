@@ -43,7 +43,8 @@ fn studies_are_listed_with_what_they_show() {
     assert_eq!(lines[0], "Studies, for `calipers study NAME --out DIR`:");
     assert!(lines[4].starts_with("two-point ") && lines[4].ends_with("(Figure synthplot)"), "{list}");
     assert!(lines[11].starts_with("images GROUP=FILE...    ECE by bins"), "{list}");
-    assert!(lines.last().unwrap().starts_with("recalibration [FOLDER]  how much each"), "{list}");
+    assert!(lines[12].starts_with("recalibration [FOLDER]  how much each"), "{list}");
+    assert!(lines.last().unwrap().starts_with("atlas FOLDER...         does ECE mislead"), "{list}");
     let help = succeed(&["study", "--help"]);
     assert!(lines[4..].iter().all(|line| help.contains(line.split("  ").next().unwrap())), "{help}");
     let studies = json(&[])["studies"].as_array().unwrap().clone();
@@ -62,7 +63,7 @@ fn what_cannot_be_run_is_refused_and_nothing_written() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.ends_with(", images, recalibration\n"), "{}", run.stderr);
+    assert!(run.stderr.ends_with(", images, recalibration, atlas\n"), "{}", run.stderr);
     assert_fails(&["study", "two-point"], "--out DIR is needed: the folder for the page of two-point");
     let cases: [(&[&str], &str); 12] = [
         (&["two-point", "a.csv"], "two-point makes its own data and takes no files, got a.csv"),

@@ -102,6 +102,8 @@ pub enum Stroke {
     Dashed,
     /// A dotted line.
     Dotted,
+    /// No line: the markers alone.
+    None,
 }
 
 /// The area between two lines, for example an interval at each x.

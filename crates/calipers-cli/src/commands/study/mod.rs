@@ -1,5 +1,6 @@
 //! `calipers study`: the paper's experiments, and calipers' own, as pages with charts and tables.
 
+mod atlas;
 mod groups;
 mod parts;
 
@@ -49,6 +50,12 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Study")]
     quick: bool,
 
+    /// For atlas: a CSV file that tells about files by their name, for folders without a
+    /// manifest.csv of their own. It has a column file, and any of domain, data_set, model, split,
+    /// rows (the same text for files of the same rows), cluster (a column of the file) and caution
+    #[arg(long, value_name = "FILE", help_heading = "Study")]
+    manifest: Vec<PathBuf>,
+
     #[command(flatten, next_help_heading = "Study")]
     random_state: RandomStateArgs,
 
@@ -58,7 +65,7 @@ pub(crate) struct StudyArgs {
     output: OutputArgs,
 }
 
-const FILES: &str = "For images: predictions of one model, and the group that it belongs to, such as a data set [default group: models]. Patterns such as cifar10='runs/*.npz' are expanded. For recalibration: a folder with files NAME_val and NAME_test of each model";
+const FILES: &str = "For images: predictions of one model, and the group that it belongs to, such as a data set [default group: models]. Patterns such as cifar10='runs/*.npz' are expanded. For recalibration: a folder with files NAME_val and NAME_test of each model. For atlas: folders of predictions with a manifest.csv";
 
 /// Name and description of every study, with the arguments that it takes.
 fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
@@ -66,6 +73,7 @@ fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
     plain.chain([
         (images::NAME, images::ABOUT, " GROUP=FILE..."),
         (recalibration::NAME, recalibration::ABOUT, " [FOLDER]"),
+        (calipers_studies::atlas::NAME, calipers_studies::atlas::ABOUT, " FOLDER..."),
     ])
 }
 
@@ -83,9 +91,12 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
         Some(name) => name,
     };
     let study = Study::named(name);
-    if study.is_none() && name != images::NAME && name != recalibration::NAME {
+    if !studies().any(|(known, _, _)| known == name) {
         let names: Vec<&str> = studies().map(|(name, _, _)| name).collect();
         bail!("no study is called {name}: there are {}", names.join(", "));
+    }
+    if let (Some(manifest), true) = (args.manifest.first(), name != calipers_studies::atlas::NAME) {
+        bail!("--manifest is for atlas, and {name} has no use for {}", manifest.display());
     }
     let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
     let setting = Setting { quick: args.quick, random_state: args.random_state.random_state };
@@ -97,6 +108,13 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
             finish(&study.run(&setting)?, &folder, &[], args)
         }
         None if name == images::NAME => images(args, out, &setting),
+        None if name == calipers_studies::atlas::NAME => {
+            args.output.start_threads()?;
+            let found = atlas::find(&args.input, &args.manifest)?;
+            let inputs = found.inputs();
+            let folder = output_folder(out, name, &inputs)?;
+            finish(&found.run(&args.input, out, &setting)?, &folder, &inputs, args)
+        }
         None => {
             args.output.start_threads()?;
             let parts = parts::files(&args.input)?;

@@ -189,6 +189,9 @@ impl<'a> Writer<'a> {
     }
 
     fn line(&mut self, series: &Series, colour: &str) {
+        if series.stroke == Stroke::None {
+            return;
+        }
         for run in runs(series.points.iter().map(|point| self.place(point))) {
             match run[..] {
                 // A line through one point would be invisible.
@@ -327,6 +330,7 @@ fn stroke(colour: &str, stroke: Stroke, thin: bool) -> String {
         Stroke::Solid => "",
         Stroke::Dashed => r#" stroke-dasharray="7 4""#,
         Stroke::Dotted => r#" stroke-dasharray="1.5 3.5""#,
+        Stroke::None => return r#"stroke="none""#.to_owned(),
     };
     let width = if thin { "1.3" } else { "2" };
     format!(r#"stroke="{colour}" stroke-width="{width}" stroke-linejoin="round"{dashes}"#)
