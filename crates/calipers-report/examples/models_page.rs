@@ -59,13 +59,13 @@ fn model(random: &mut Random, place: usize) -> ModelPoint {
 fn point(name: impl Into<String>, group: &str, n: u64, x: f64, y: f64) -> ModelPoint {
     let floor = 0.4 / (n as f64).sqrt();
     let details = vec![
-        Detail::number("noise floor", floor),
+        Detail::number("Noise floor", floor),
         Detail::shown(
             "95 % interval",
             (y - floor).max(0.0),
             format!("[{:.4}, {:.4}]", (y - floor).max(0.0), y + floor),
         ),
-        Detail::text("verdict", if y > 2.0 * floor { "miscalibrated" } else { "no evidence" }),
+        Detail::text("Verdict", if y > 2.0 * floor { "miscalibrated" } else { "no evidence" }),
     ];
     ModelPoint { name: name.into(), group: group.to_owned(), n, x, y, details }
 }

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use std::fmt::Write;
 
 use super::layout::{Pixels, x_ticks};
-use super::text::{escaped, width};
+use super::text::{escaped, shortened, width};
 use super::ticks::Ticks;
 use super::{Axis, Scale};
 use crate::number::count;
@@ -13,15 +13,17 @@ use crate::number::count;
 /// The width of the drawing. Pages draw it from about 0.65 to 1.35 times as large.
 const WIDTH: f64 = 520.0;
 /// The size of letters for which there is space; a page makes them smaller in a wide window.
-const LETTER: f64 = 15.0;
+const LETTER: f64 = 16.0;
 /// The size of letters for which [`x_ticks`] looks for space.
 const SMALL: f64 = 12.0;
-/// The space above the plot and to its right.
+/// The space above the plot, and at least that to its right.
 const MARGIN: f64 = 14.0;
+/// The distance of numbers from their axis.
+const BELOW: f64 = 8.0;
 /// The width of the strip beside a logarithmic axis, for values that it cannot show.
 const STRIP: f64 = 24.0;
 /// The radii of circles with the fewest and with the most rows.
-const RADII: (f64, f64) = (2.6, 9.5);
+const RADII: (f64, f64) = (2.5, 8.5);
 
 /// The outline of a mark. All outlines of the same number of rows have the same area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,9 +134,10 @@ impl Scatter {
         let radius = Radius::new(&marks);
         let places = self.places(scale, &marks);
         let Places { left, top, side, .. } = places;
-        let names_at = top + side + 10.0 + LETTER;
-        let sizes_at = names_at + 2.6 * LETTER;
-        let height = sizes_at + RADII.1 + 6.0;
+        let bottom = top + side;
+        // Below the numbers and the name of the axis.
+        let sizes_at = bottom + BELOW + 2.9 * LETTER + RADII.1;
+        let height = sizes_at + RADII.1 + 8.0;
 
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" fill=\"var(--ink)\" \
@@ -148,15 +151,22 @@ impl Scatter {
             marks.len(),
         );
         self.frame(&mut svg, &places, marks.iter().any(|mark| mark.x.min(mark.y) < 0.0));
-        let [x, y] = [left + side / 2.0, top + side / 2.0].map(Pixels);
-        let turned = Pixels(LETTER);
+        let (across, up) = (left + side / 2.0, top + side / 2.0);
+        let name = |text: &str| escaped(&shortened(text, LETTER, side));
+        // Distances in letters, since the page chooses the size of letters.
         put!(
             svg,
-            "<text class=\"name\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n<text class=\"name\" \
-             x=\"{turned}\" y=\"{y}\" text-anchor=\"middle\" transform=\"rotate(-90 {turned} {y})\">{}</text>\n",
-            Pixels(names_at + 1.3 * LETTER),
-            escaped(&super::text::shortened(&self.x, LETTER, side)),
-            escaped(&super::text::shortened(&self.y, LETTER, side)),
+            "<text class=\"name\" x=\"{}\" y=\"{}\" dy=\"2.2em\" text-anchor=\"middle\">{}</text>\n",
+            Pixels(across),
+            Pixels(bottom + BELOW),
+            name(&self.x)
+        );
+        put!(
+            svg,
+            "<text class=\"name up\" x=\"{LETTER}\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 {LETTER} {})\">{}</text>\n",
+            Pixels(up),
+            Pixels(up),
+            name(&self.y)
         );
         for mark in &marks {
             let outline = mark.shape.outline(places.x(mark.x), places.y(mark.y), radius.of(mark.n));
@@ -169,7 +179,7 @@ impl Scatter {
             );
         }
         put!(svg, "<circle class=\"ring\" r=\"0\" visibility=\"hidden\"/>\n");
-        sizes(&mut svg, &marks, radius, left, sizes_at + 0.4 * LETTER);
+        sizes(&mut svg, &marks, radius, left, sizes_at);
         svg.push_str("</svg>\n");
         svg
     }
@@ -185,9 +195,12 @@ impl Scatter {
         // Labels are at most as wide as 120, so that most of the drawing is the plot.
         let left_of = |ticks: &Ticks| {
             let widest = ticks.major.iter().map(|(_, label)| width(label, LETTER)).fold(48.0, f64::max);
-            1.5 * LETTER + widest.min(120.0) + 8.0
+            1.5 * LETTER + widest.min(120.0) + BELOW
         };
-        let side_of = |ticks: &Ticks| WIDTH - left_of(ticks) - MARGIN;
+        let side_of = |ticks: &Ticks| {
+            let last = ticks.major.last().map_or(0.0, |(_, label)| width(label, LETTER));
+            WIDTH - left_of(ticks) - MARGIN.max(last.min(120.0) / 2.0 + 2.0)
+        };
         let ticks = x_ticks(&axis, values, |ticks| (side_of(ticks) - strip) * SMALL / LETTER);
         Places { left: left_of(&ticks), side: side_of(&ticks), ticks, top: MARGIN, strip }
     }
@@ -240,18 +253,17 @@ impl Scatter {
 
 fn x_label(x: f64, bottom: f64, label: &str) -> String {
     format!(
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+        "<text x=\"{}\" y=\"{}\" dy=\"0.85em\" text-anchor=\"middle\">{}</text>\n",
         Pixels(x),
-        Pixels(bottom + 8.0 + LETTER),
+        Pixels(bottom + BELOW),
         escaped(label)
     )
 }
 
 fn y_label(left: f64, y: f64, label: &str) -> String {
-    // A relative distance, since the page chooses the size of letters.
     format!(
         "<text x=\"{}\" y=\"{}\" dy=\"0.35em\" text-anchor=\"end\">{}</text>\n",
-        Pixels(left - 8.0),
+        Pixels(left - BELOW),
         Pixels(y),
         escaped(label)
     )
@@ -259,25 +271,22 @@ fn y_label(left: f64, y: f64, label: &str) -> String {
 
 /// Circles of a few numbers of rows in one line, with the numbers.
 fn sizes(svg: &mut String, marks: &[&Mark], radius: Radius, left: f64, y: f64) {
-    let mut x = left;
-    for n in examples(marks) {
-        let r = radius.of(n);
-        put!(
-            svg,
-            "<circle class=\"size\" cx=\"{}\" cy=\"{}\" r=\"{}\"/><text x=\"{}\" y=\"{}\" dy=\"0.35em\">{}</text>\n",
-            Pixels(x + r),
-            Pixels(y),
-            Pixels(r),
-            Pixels(x + 2.0 * r + 5.0),
-            Pixels(y),
-            rows(n)
-        );
-        x += 2.0 * r + 5.0 + width(&rows(n), LETTER) + 14.0;
+    let space = |n: &u64| 2.0 * radius.of(*n) + 5.0 + width(&count(*n), LETTER) + 14.0;
+    let start = left + width("Rows", LETTER) + 12.0;
+    let mut shown = examples(marks);
+    if shown.len() > 2 && start + shown.iter().map(space).sum::<f64>() > WIDTH {
+        shown.remove(1);
     }
-}
-
-fn rows(n: u64) -> String {
-    format!("{} rows", count(n))
+    let at = Pixels(y);
+    put!(svg, "<text x=\"{}\" y=\"{at}\" dy=\"0.35em\">Rows</text>\n", Pixels(left));
+    let mut x = start;
+    for n in shown {
+        let r = radius.of(n);
+        put!(svg, "<circle class=\"size\" cx=\"{}\" cy=\"{at}\" r=\"{}\"/>", Pixels(x + r), Pixels(r));
+        let beside = Pixels(x + 2.0 * r + 5.0);
+        put!(svg, "<text x=\"{beside}\" y=\"{at}\" dy=\"0.35em\">{}</text>\n", count(n));
+        x += space(&n);
+    }
 }
 
 /// The least, the middle and the greatest number of rows with one digit, without repetition.
@@ -327,5 +336,92 @@ impl Shape {
                 polygon(&[(0.0, -2.0 * height / 3.0), (side / 2.0, height / 3.0), (-side / 2.0, height / 3.0)])
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(n: u64, x: f64, y: f64) -> Mark {
+        Mark { place: 0, x, y, n, colour: 0, shape: Shape::Circle, title: String::new() }
+    }
+
+    fn places(scale: Scale, marks: &[Mark]) -> Places {
+        let scatter = Scatter { title: String::new(), x: "x".to_owned(), y: "y".to_owned(), marks: marks.to_vec() };
+        scatter.places(scale, &marks.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn both_axes_have_one_scale_and_equal_values_are_on_the_diagonal() {
+        let marks = [mark(1, 0.0, 0.2), mark(1, 3e-4, 0.5)];
+        for scale in [Scale::Log, Scale::Linear] {
+            let places = places(scale, &marks);
+            for value in [0.0, 3e-4, 0.01, 0.5] {
+                let along = (places.x(value) - places.left, places.top + places.side - places.y(value));
+                assert!((along.0 - along.1).abs() < 1e-9, "{scale:?} {value}: {along:?}");
+                assert!((0.0..=places.side).contains(&along.0), "{scale:?} {value}: {along:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_are_in_the_strip_of_a_logarithmic_axis_and_before_all_other_values() {
+        let marks = [mark(1, 0.0, 1e-4), mark(1, -0.1, 0.5)];
+        let log = places(Scale::Log, &marks);
+        assert!(log.along(0.0) > 0.0 && log.along(0.0) < log.strip && log.strip <= log.along(1e-4));
+        assert_eq!(log.along(-0.1), log.along(0.0));
+        let without = places(Scale::Log, &marks[..0]);
+        assert_eq!((without.strip, places(Scale::Linear, &marks).strip), (0.0, 0.0));
+        assert!(places(Scale::Linear, &marks).along(-0.1) < places(Scale::Linear, &marks).along(0.0));
+    }
+
+    /// The area inside an outline of straight lines, by the shoelace formula.
+    fn area(outline: &str) -> f64 {
+        let corners = outline.trim_matches(['M', 'Z']).split('L').map(|corner| {
+            let (x, y) = corner.split_once(' ').unwrap();
+            (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap())
+        });
+        let corners: Vec<(f64, f64)> = corners.collect();
+        let next = corners.iter().cycle().skip(1);
+        corners.iter().zip(next).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum::<f64>().abs() / 2.0
+    }
+
+    #[test]
+    fn shapes_of_one_size_have_one_area() {
+        for shape in [Shape::Square, Shape::Diamond, Shape::Triangle] {
+            // Coordinates have two decimals.
+            assert!((area(&shape.outline(3.0, 4.0, 10.0)) - 100.0 * PI).abs() < 0.5, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn areas_are_proportional_to_rows_unless_small_marks_would_be_invisible() {
+        let radius = |numbers: &[u64]| {
+            let marks: Vec<Mark> = numbers.iter().map(|n| mark(*n, 0.1, 0.1)).collect();
+            Radius::new(&marks.iter().collect::<Vec<_>>())
+        };
+        let near = radius(&[100, 400, 900]);
+        assert!((near.of(400) / near.of(100) - 2.0).abs() < 1e-12);
+        let far = radius(&[10, 10_000_000]);
+        assert_eq!(far.of(10), RADII.0);
+        assert!((far.of(10_000_000) - RADII.1).abs() < 1e-9);
+        for numbers in [&[][..], &[0], &[7], &[7, 7], &[u64::MAX, 0]] {
+            let radius = radius(numbers);
+            for n in numbers {
+                assert!((RADII.0 - 1e-9..=RADII.1 + 1e-9).contains(&radius.of(*n)), "{numbers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_have_one_digit() {
+        let shown = |numbers: &[u64]| {
+            let marks: Vec<Mark> = numbers.iter().map(|n| mark(*n, 0.1, 0.1)).collect();
+            examples(&marks.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(shown(&[569, 1797, 482_000]), [600, 20_000, 500_000]);
+        assert_eq!(shown(&[800, 800]), [800]);
+        assert_eq!(shown(&[]), [] as [u64; 0]);
     }
 }

@@ -180,4 +180,6 @@
   find.addEventListener("input", update);
   for (const input of document.querySelectorAll("input[name='axes']")) input.addEventListener("change", hide);
   window.addEventListener("resize", hide);
+  // A browser may have kept what was selected before.
+  update();
 })();
