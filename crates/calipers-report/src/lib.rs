@@ -20,4 +20,4 @@ pub use gather::{
     Options, Origin, Outcome, Overlay, Part, Parts, Recalibrated, Recalibration, Reliability, Report, Smoothed, Source,
     Spread, SweepValues, Values,
 };
-pub use page::monitor_page;
+pub use page::{Detail, ModelPoint, ModelsPage, models_page, monitor_page};

@@ -8,6 +8,7 @@ mod drift;
 mod figure;
 mod measures;
 mod model;
+mod models;
 mod monitor;
 mod navigation;
 mod parts;
@@ -27,6 +28,7 @@ use crate::chart::Chart;
 use crate::gather::{ModelValues, Values};
 use figure::{Panel, Shown};
 
+pub use models::{Detail, ModelPoint, ModelsPage, models_page};
 pub use monitor::monitor_page;
 
 const STYLE: &str = include_str!("style.css");
@@ -94,11 +96,17 @@ impl Values {
 
 /// The whole page. `json` has the numbers of its charts, for its script.
 fn document(title: &str, sections: &[Markup], json: &str) -> String {
-    // The page loads nothing, and only its own script runs, not one that a name contains.
+    document_with(title, sections, json, &[STYLE], &[SCRIPT])
+}
+
+/// A page with its own styles and scripts.
+fn document_with(title: &str, sections: &[Markup], json: &str, styles: &[&str], scripts: &[&str]) -> String {
+    // The page loads nothing, and only its own scripts run, not one that a name contains.
+    let digests = scripts.iter().map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))));
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
-         script-src 'sha256-{}'",
-        BASE64_STANDARD.encode(Sha256::digest(SCRIPT))
+         script-src{}",
+        digests.collect::<String>()
     );
     let page: Markup = html! {
         (DOCTYPE)
@@ -110,7 +118,7 @@ fn document(title: &str, sections: &[Markup], json: &str) -> String {
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "calipers " (env!("CARGO_PKG_VERSION")) };
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                @for style in styles { style { (PreEscaped(style)) } }
             }
             body {
                 main {
@@ -118,7 +126,7 @@ fn document(title: &str, sections: &[Markup], json: &str) -> String {
                 }
                 div #tip role="status" aria-live="polite" hidden {}
                 script type="application/json" #calipers-data { (PreEscaped(json)) }
-                script { (PreEscaped(SCRIPT)) }
+                @for script in scripts { script { (PreEscaped(script)) } }
             }
         }
     };

@@ -3,6 +3,8 @@
 
 mod svg;
 
+pub(super) use svg::Pixels;
+
 use super::ticks::Ticks;
 use super::{Axis, Chart, PALETTE, Stroke, text};
 
@@ -219,7 +221,11 @@ impl Layout {
 }
 
 /// As many marks as possible without overlapping numbers.
-fn x_ticks<I: Iterator<Item = f64>>(axis: &Axis, values: impl Fn() -> I, width: impl Fn(&Ticks) -> f64) -> Ticks {
+pub(super) fn x_ticks<I: Iterator<Item = f64>>(
+    axis: &Axis,
+    values: impl Fn() -> I,
+    width: impl Fn(&Ticks) -> f64,
+) -> Ticks {
     let fits = |ticks: &Ticks| {
         let width = width(ticks);
         ticks.major.windows(2).all(|pair| {

@@ -16,7 +16,7 @@ const OVERHANG: f64 = 3.0;
 const FAR: f64 = 20_000.0;
 
 /// A number with at most two decimals.
-struct Pixels(f64);
+pub(in crate::chart) struct Pixels(pub(in crate::chart) f64);
 
 impl Display for Pixels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
