@@ -109,6 +109,13 @@ impl Page {
         self.files.push(File { name, text: table.to_csv() });
     }
 
+    /// Adds an HTML page, in a file of its own.
+    pub(crate) fn html(&mut self, name: &str, html: String, caption: &str) {
+        let name = format!("{}-{name}.html", self.name);
+        self.markdown += &format!("{caption}: [{name}]({name}).\n\n");
+        self.files.push(File { name, text: html });
+    }
+
     /// The study's name.
     pub fn name(&self) -> &'static str {
         self.name

@@ -159,7 +159,7 @@ fn output_folder(out: &Path, study: &str, inputs: &[InputFile]) -> Result<Output
     folder.reject_folders(|name| {
         let rest = name.strip_prefix(study);
         rest.is_some_and(|rest| {
-            rest == ".md" || rest.starts_with('-') && [".svg", ".csv"].iter().any(|end| rest.ends_with(end))
+            rest == ".md" || rest.starts_with('-') && [".svg", ".csv", ".html"].iter().any(|end| rest.ends_with(end))
         })
     })?;
     for table in TABLES {

@@ -41,6 +41,7 @@ pub fn page(sets: &[MeasuredSet], left_out: &[LeftOut], setting: &Setting) -> Pa
     } else {
         answer::section(&mut page, &all, &sets);
         models::chart(&mut page, &all);
+        models::explorer(&mut page, &all);
         claims::section(&mut page, &all, &sets);
         bins::section(&mut page, &all);
         differences::section(&mut page, &all);

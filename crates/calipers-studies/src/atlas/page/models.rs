@@ -1,6 +1,6 @@
 //! Every model: the chart of all of them, and the table.
 
-use calipers_report::{Axis, Chart, Series, Stroke};
+use calipers_report::{Axis, Chart, Detail, ModelPoint, ModelsPage, Series, Stroke, models_page};
 
 use super::bins::{brittle, brittle_by_a_point};
 use super::direction::{overconfident, underconfident};
@@ -41,6 +41,59 @@ pub(super) fn chart(page: &mut Page, all: &[&Measured]) {
         "ECE with 15 bins of equal width against LS-ECE at the automatic sigma, for every model. On the dotted line, the \
          two are equal.",
     );
+}
+
+/// The page on which every model can be looked up.
+pub(super) fn explorer(page: &mut Page, all: &[&Measured]) {
+    let html = models_page(&ModelsPage {
+        title: format!("ECE and LS-ECE of {} real models", all.len()),
+        about: vec![
+            "Each mark is a model: its ECE with 15 bins of equal width against its LS-ECE at the automatic sigma. On the \
+             diagonal, the two are equal. The study that made this page describes the models, the rules and the findings."
+                .to_owned(),
+        ],
+        x: "LS-ECE, automatic sigma".to_owned(),
+        y: "ECE, 15 bins".to_owned(),
+        group: "domain".to_owned(),
+        models: all.iter().map(|model| of_explorer(model)).collect(),
+        command: Some("calipers study atlas".to_owned()),
+    });
+    page.html("explorer", html, "Every model with its values, as a chart to explore");
+}
+
+fn of_explorer(model: &Measured) -> ModelPoint {
+    let chance = model.chance.as_ref();
+    let number = |label: &str, value: Option<f64>| match value {
+        Some(value) => Detail::number(label, value),
+        None => Detail::text(label, "-"),
+    };
+    let verdict = match chance {
+        None => "rows depend on each other",
+        Some(_) if brittle_by_a_point(model) => "brittle by a point",
+        Some(_) if brittle(model) => "brittle",
+        Some(_) => "chance explains it",
+    };
+    ModelPoint {
+        name: model.entry.title(),
+        group: model.entry.domain.clone(),
+        n: model.n,
+        x: model.automatic,
+        y: model.ece,
+        details: vec![
+            number("Noise floor of ECE", chance.map(|chance| chance.floor)),
+            number("p-value", chance.map(|chance| chance.p_value)),
+            Detail::number("Debiased ECE", model.debiased),
+            Detail::number("LS-ECE, sigma 1/15", model.matched),
+            Detail::number("smECE", model.smooth_ece),
+            Detail::number("Range of ECE over bins", model.distances[0]),
+            Detail::text("What the bins do", verdict),
+            Detail::shown(
+                "Tied rows",
+                super::ties::tied(model),
+                format!("{} %", fixed(100.0 * super::ties::tied(model), 0)),
+            ),
+        ],
+    }
 }
 
 fn flag(is: bool) -> String {
