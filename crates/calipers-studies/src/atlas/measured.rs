@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use calipers::{
-    BinaryView, DebiasedEce, Epanechnikov, Error, Laplace, Logistic, LogisticNoise, LsEce, Measure, Noise, Rows,
-    SmoothEce, Sweep, Uniform, registry,
+    BinaryView, DebiasedEce, Epanechnikov, Error, Laplace, Logistic, LogisticNoise, LsEce, Measure, Noise, Norm, Rows,
+    SmoothEce, Strategy, Sweep, Uniform, registry,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,7 @@ pub(super) struct Measured {
     /// ECE with [`USUAL_BINS`] of equal width, and its standard error.
     pub(super) ece: f64,
     pub(super) standard_error: f64,
+    /// The same without what chance adds to it on average.
     pub(super) debiased: f64,
     pub(super) smooth_ece: f64,
     /// LS-ECE at sigma = 1 / [`USUAL_BINS`], and at the automatic sigma.
@@ -114,6 +115,8 @@ pub(super) fn measure(model: &Model<'_>, seed: u64) -> Result<Measured, Error> {
             standard_error(&effects, Some(clusters))
         }
     };
+    // With the bins and the norm of the ECE beside it.
+    let debiased = DebiasedEce::new().n_bins(USUAL_BINS).strategy(Strategy::Uniform).norm(Norm::L1);
     Ok(Measured {
         entry: model.entry.clone(),
         same_rows: model.same_rows,
@@ -128,7 +131,7 @@ pub(super) fn measure(model: &Model<'_>, seed: u64) -> Result<Measured, Error> {
         width: eces.width,
         mass: eces.mass,
         standard_error,
-        debiased: DebiasedEce::new().estimate(view)?.value,
+        debiased: debiased.estimate(view)?.value,
         smooth_ece: SmoothEce::new().estimate(view)?.value,
         matched: ls_ece(1.0 / USUAL_BINS as f64, &gaussian)?,
         automatic: automatic.value,

@@ -32,7 +32,7 @@ pub const ABOUT: &str =
     "does ECE mislead in practice? bins, noise, ties and rankings of all models in folders with a manifest";
 
 /// Changes whenever the values of a set do: values of another version are not used again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the manifest tells about a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

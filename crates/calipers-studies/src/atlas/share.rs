@@ -1,6 +1,6 @@
 //! Shares, means and medians of models, with intervals that take sets of shared rows as one.
 
-use super::rules::N_INTERVAL_DRAWS;
+use super::rules::{LEAST_SETS, N_INTERVAL_DRAWS};
 use crate::replicates::{Stream, seed_of};
 use crate::table::fixed;
 
@@ -85,18 +85,24 @@ fn statistic(sets: &[Vec<f64>], of: fn(&mut Vec<f64>) -> f64) -> Option<Statisti
 }
 
 impl Statistic {
-    /// `12 % (8 to 17 %)`.
+    /// `12 % (8 to 17 %)`, without the interval if there are few sets.
     pub(super) fn percent(&self) -> String {
         let number = |share: f64| {
             let digits = if share > 0.0 && share < 0.0995 { 1 } else { 0 };
             fixed(100.0 * share, digits)
         };
-        format!("{} % ({} to {} %)", number(self.value), number(self.lower), number(self.upper))
+        match self.n_sets < LEAST_SETS {
+            true => format!("{} %", number(self.value)),
+            false => format!("{} % ({} to {} %)", number(self.value), number(self.lower), number(self.upper)),
+        }
     }
 
-    /// `0.0123 (0.0100 to 0.0150)`.
+    /// `0.0123 (0.0100 to 0.0150)`, without the interval if there are few sets.
     pub(super) fn decimal(&self) -> String {
-        format!("{} ({} to {})", fixed(self.value, 4), fixed(self.lower, 4), fixed(self.upper, 4))
+        match self.n_sets < LEAST_SETS {
+            true => fixed(self.value, 4),
+            false => format!("{} ({} to {})", fixed(self.value, 4), fixed(self.lower, 4), fixed(self.upper, 4)),
+        }
     }
 }
 

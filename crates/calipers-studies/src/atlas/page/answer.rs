@@ -12,37 +12,45 @@ use super::{median, percent, share, with_chance};
 use crate::Page;
 use crate::atlas::MeasuredSet;
 use crate::atlas::measured::Measured;
-use crate::atlas::rules::{MATTERS, NEARLY_THE_SAME};
+use crate::atlas::rules::{HOLDS, HOLDS_WITH_CONDITIONS, MATTERS, NEARLY_THE_SAME};
 
 pub(super) fn section(page: &mut Page, all: &[&Measured], sets: &[&MeasuredSet]) {
     let independent = with_chance(all);
     page.heading("The answer");
+    if let Some(harmless) = share(&independent, |model| !brittle_by_a_point(model)) {
+        let problem = match harmless.value {
+            value if value >= HOLDS => "seldom a problem",
+            value if value >= HOLDS_WITH_CONDITIONS => "no problem for most models, and one for some",
+            _ => "a problem for most models",
+        };
+        page.text(&format!("The choice of bins is {problem}; the noise of a finite sample is there for every model."));
+    }
     let flips = |name: &str| percent(flips_with_ece(sets, name));
     let sentences = [
         format!(
-            "**Bins matter, mostly through chance**: from 10 to 100 bins ECE stays within 0.005 for {} of models, and beyond what chance explains it moves for {}, by more than a percentage point for {}.",
+            "**Bins**: from 10 to 100 bins ECE stays within 0.005 for {} of models, and beyond what chance explains it moves for {}, by more than a percentage point for {}.",
             percent(share(all, |model| paper_range(model) <= NEARLY_THE_SAME)),
             percent(share(&independent, brittle)),
             percent(share(&independent, brittle_by_a_point)),
         ),
         format!(
-            "**LS-ECE and smECE give nearly the same value**: ECE with 15 bins differs by more than 0.01 from LS-ECE at the matched sigma for {} of models, from LS-ECE at the automatic sigma for {}, and from smECE for {}.",
+            "**LS-ECE and smECE**: ECE with 15 bins differs by more than 0.01 from LS-ECE at the matched sigma for {} of models, from LS-ECE at the automatic sigma for {}, and from smECE for {}.",
             percent(share(all, |model| apart(model, |model| model.matched) > MATTERS)),
             percent(share(all, |model| apart(model, |model| model.automatic) > MATTERS)),
             percent(share(all, |model| apart(model, |model| model.smooth_ece) > MATTERS)),
         ),
         format!(
-            "**The measure seldom reverses a ranking**: of the pairs of models that two measures both call different, the order flips between ECE and LS-ECE for {}, and between ECE and smECE for {}.",
+            "**Rankings**: of the pairs of models that two measures both call different, the order flips between ECE and LS-ECE for {}, and between ECE and smECE for {}.",
             flips(LsEce::NAME),
             flips(SmoothEce::NAME),
         ),
         format!(
-            "**Noise is the larger problem**: in the median {} of an ECE is what a calibrated model would show on the same rows, and the ECE of {} of models is not above that.",
+            "**Noise**: in the median {} of an ECE is what a calibrated model would show on the same rows, and the ECE of {} of models is not above that.",
             percent(median(&independent, share_of_noise)),
             percent(share(&independent, not_above)),
         ),
         format!(
-            "**Ties, where ECE is discontinuous, are common**: {} of models have more than half of their rows tied, and splitting ties could move the ECE of the data by more than 0.01 for {}.",
+            "**Ties**, where ECE is discontinuous: {} of models have more than half of their rows tied, and splitting ties could move the ECE of the data by more than 0.01 for {}.",
             percent(share(all, |model| tied(model) > 0.5)),
             percent(share(all, |model| model.tied_jump > MATTERS)),
         ),

@@ -1,6 +1,6 @@
 //! Question a: how far ECE moves with the bins, beyond what chance does.
 
-use calipers_report::{Axis, Chart, Series, Stroke};
+use calipers_report::{Axis, BLACK, Chart, Series, Stroke};
 
 use super::{decimal, median, percent, set_of, share, table_of_parts, with_chance};
 use crate::atlas::chance::is_brittle;
@@ -111,7 +111,7 @@ fn figure(page: &mut Page, models: &[&Measured]) {
         .y(Axis::log("range of the model"))
         .add(series("chance explains it", &|model| !brittle(model)))
         .add(series("brittle", &brittle))
-        .add(Series::line("equal", vec![(1e-3, 1e-3), (0.5, 0.5)]).stroke(Stroke::Dotted));
+        .add(Series::line("equal", vec![(1e-3, 1e-3), (0.5, 0.5)]).stroke(Stroke::Dotted).colour(BLACK));
     page.figure(
         "bins",
         &chart,

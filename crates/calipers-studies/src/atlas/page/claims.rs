@@ -58,7 +58,7 @@ fn claims(all: &[&Measured], sets: &[&MeasuredSet]) -> Vec<Claim> {
         claim("ECE, LS-ECE and smECE are near-identical", "models", &|model| {
             tracks(model, &model.gaussian) && near_smooth_ece(model)
         }),
-        claim("Uniform noise gives the same picture", "models", &|model| {
+        claim("Uniform noise of width 1/bins leads to the same answer on tracking", "models", &|model| {
             tracks(model, &model.gaussian) == tracks(model, &model.uniform)
         }),
         of_sets("The best calibrated model by ECE is the same at every number of bins", same_best_by_ece),

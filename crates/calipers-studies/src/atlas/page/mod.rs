@@ -12,6 +12,8 @@ mod rankings;
 mod sigma;
 mod ties;
 
+use calipers_report::number::count;
+
 use super::measured::Measured;
 use super::rules::{self, DISTINCT, SIZES};
 use super::share::Statistic;
@@ -29,12 +31,13 @@ pub fn page(sets: &[MeasuredSet], left_out: &[LeftOut], setting: &Setting) -> Pa
         "The paper asks whether the discontinuities of ECE pose a problem for real models, answers the question for \
          about a dozen image networks, and asks for a large-scale validation. This page is one: {} models on {} sets of \
          rows, in {} domains, from {} to {} rows each. The [rules](#the-rules) were written down and committed before any \
-         result was looked at. Values in brackets are 95 % intervals.",
+         result was looked at; what was changed since is listed there. Values in brackets are 95 % intervals, which shares and \
+         medians of fewer than five sets do not have.",
         all.len(),
         sets.len(),
         domains(&all).len(),
-        all.iter().map(|model| model.n).min().unwrap_or(0),
-        all.iter().map(|model| model.n).max().unwrap_or(0),
+        count(all.iter().map(|model| model.n).min().unwrap_or(0)),
+        count(all.iter().map(|model| model.n).max().unwrap_or(0)),
     ));
     if all.is_empty() {
         page.text("No file could be measured.");
@@ -96,7 +99,6 @@ fn parts<'a>(all: &[&'a Measured]) -> Vec<(String, Vec<&'a Measured>)> {
     ];
     let classes = |limits: [u64; 2], what: &str, value: fn(&Measured) -> u64| {
         let [low, high] = limits;
-        let count = calipers_report::number::count;
         [
             (format!("fewer than {} {what}", count(low)), of(&|model| value(model) < low)),
             (format!("{} to {} {what}", count(low), count(high - 1)), of(&|model| (low..high).contains(&value(model)))),
@@ -171,6 +173,8 @@ fn rules_in_words(page: &mut Page) {
     for (name, text) in rules::TEXT {
         page.text(&format!("**{name}.** {text}"));
     }
+    let changes: Vec<String> = rules::CHANGES.iter().map(|change| format!("- {change}\n")).collect();
+    page.text(&format!("Changed after the first run of all files:\n\n{}", changes.concat()));
 }
 
 fn files(page: &mut Page, left_out: &[LeftOut]) {

@@ -1,6 +1,6 @@
 //! Every model: the chart of all of them, and the table.
 
-use calipers_report::{Axis, Chart, Detail, ModelPoint, ModelsPage, Series, Stroke, models_page};
+use calipers_report::{Axis, BLACK, Chart, Detail, ModelPoint, ModelsPage, PALETTE, Series, Stroke, models_page};
 
 use super::bins::{brittle, brittle_by_a_point};
 use super::direction::{overconfident, underconfident};
@@ -10,8 +10,8 @@ use crate::atlas::rules::{BINS, PAPER_BINS};
 use crate::table::{fixed, full};
 use crate::{Page, Table};
 
-/// Domains with a colour of their own; the others share one.
-const MOST_COLOURS: usize = 7;
+/// Domains with a colour of their own; the others share one, and black is for the diagonal.
+const MOST_COLOURS: usize = PALETTE.len() - 2;
 
 /// ECE against LS-ECE.
 pub(super) fn chart(page: &mut Page, all: &[&Measured]) {
@@ -34,7 +34,7 @@ pub(super) fn chart(page: &mut Page, all: &[&Measured]) {
     if !others.is_empty() {
         chart = chart.add(Series::line("other domains", others).stroke(Stroke::None).markers());
     }
-    chart = chart.add(Series::line("equal", vec![(1e-3, 1e-3), (0.5, 0.5)]).stroke(Stroke::Dotted));
+    chart = chart.add(Series::line("equal", vec![(1e-3, 1e-3), (0.5, 0.5)]).stroke(Stroke::Dotted).colour(BLACK));
     page.figure(
         "models",
         &chart,
