@@ -17,7 +17,18 @@ pytest.importorskip("playwright.sync_api", reason="playwright not installed")
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "site"
-PAGES = ("", "quickstart/", "guide/calibrated/", "examples/", "api/ls-ece/", "cli/", "theory/", "faq/", "measures/")
+PAGES = (
+    "",
+    "quickstart/",
+    "guide/calibrated/",
+    "examples/",
+    "api/ls-ece/",
+    "cli/",
+    "theory/",
+    "faq/",
+    "measures/",
+    "studies/atlas/",
+)
 WIDTHS = (375, 1280)
 
 pytestmark = [
