@@ -136,7 +136,7 @@ impl Scatter {
         let Places { left, top, side, .. } = places;
         let bottom = top + side;
         // Below the numbers and the name of the axis.
-        let sizes_at = bottom + BELOW + 2.9 * LETTER + RADII.1;
+        let sizes_at = bottom + BELOW + 3.1 * LETTER + RADII.1;
         let height = sizes_at + RADII.1 + 8.0;
 
         let mut svg = format!(
@@ -156,7 +156,7 @@ impl Scatter {
         // Distances in letters, since the page chooses the size of letters.
         put!(
             svg,
-            "<text class=\"name\" x=\"{}\" y=\"{}\" dy=\"2.2em\" text-anchor=\"middle\">{}</text>\n",
+            "<text class=\"name\" x=\"{}\" y=\"{}\" dy=\"2.4em\" text-anchor=\"middle\">{}</text>\n",
             Pixels(across),
             Pixels(bottom + BELOW),
             name(&self.x)
