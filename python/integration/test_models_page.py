@@ -162,8 +162,10 @@ def test_domains_are_hidden_shown_alone_and_emphasised(models: Path, browser: An
         entry = page.locator(".groups li").nth(0)
         domain = entry.locator(".name").inner_text()
         of_domain = sum(model["group"] == domain for model in all_models)
-        assert int(entry.locator(".n").inner_text()) == of_domain == max(
-            sum(model["group"] == other["group"] for model in all_models) for other in all_models
+        assert (
+            int(entry.locator(".n").inner_text())
+            == of_domain
+            == max(sum(model["group"] == other["group"] for model in all_models) for other in all_models)
         )
         entry.locator("input").uncheck()
         assert page.evaluate(f"{SHOWN}.length") == len(all_models) - of_domain

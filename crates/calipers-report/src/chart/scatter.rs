@@ -130,7 +130,7 @@ impl Scatter {
     pub(crate) fn svg(&self, scale: Scale) -> String {
         // Large marks first, so that they do not cover small ones.
         let mut marks: Vec<&Mark> = self.drawn().collect();
-        marks.sort_by(|a, b| b.n.cmp(&a.n));
+        marks.sort_by_key(|mark| std::cmp::Reverse(mark.n));
         let radius = Radius::new(&marks);
         let places = self.places(scale, &marks);
         let Places { left, top, side, .. } = places;
