@@ -1,5 +1,6 @@
-//! Prints the page of many models with made-up values: `cargo run --example models_page > page.html`.
-//! The tests in a browser open it. Some names are hostile, and some values are 0, equal or absent.
+//! Prints the page of many models with made-up values, which the tests in a browser open:
+//! `cargo run -p calipers-report --example models_page > page.html`. Some names are hostile, and
+//! some values are 0, equal or absent.
 
 use calipers_report::{Detail, ModelPoint, ModelsPage, models_page};
 

@@ -1,6 +1,7 @@
 //! A line chart as data. [`layout`] places its parts and writes them as SVG.
 
 mod layout;
+mod mark;
 mod scatter;
 mod text;
 mod ticks;
@@ -9,7 +10,8 @@ pub(crate) use text::escaped;
 
 use crate::setters::setters;
 pub(crate) use layout::Drawing;
-pub(crate) use scatter::{Mark, Scatter, Shape};
+pub(crate) use mark::{Mark, Shape};
+pub(crate) use scatter::Scatter;
 
 /// Colours that people with any kind of colour vision can distinguish on white (Okabe and Ito,
 /// without the yellow, which is too light for a line). Series take them in turn, cyclically.

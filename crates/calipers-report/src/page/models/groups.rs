@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::ModelPoint;
 use crate::chart::Shape;
-use crate::number::count;
+use crate::number::{capitalised, count};
 
 /// The colours of the style sheet, `k0` to `k5`.
 const N_COLOURS: usize = 6;
@@ -47,9 +47,8 @@ impl<'a> Groups<'a> {
     /// All groups with their looks. The script shows what selects among them.
     pub(super) fn legend(&self, what: &str) -> Markup {
         html! {
-            fieldset class="groups" {
-                legend { (crate::number::capitalised(what)) }
-                button type="button" id="all-groups" hidden { "Show all" }
+            div class="groups" role="group" aria-labelledby="groups-title" {
+                p { span id="groups-title" { (capitalised(what)) } button type="button" id="all-groups" hidden { "Show all" } }
                 ul {
                     @for (place, (name, n)) in self.groups.iter().enumerate() {
                         li data-group=(place) {
