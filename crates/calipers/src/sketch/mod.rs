@@ -42,8 +42,8 @@
 //! of a cell takes less than a cell of its own would. With resolution 12 and clip 1e-6 each of the
 //! four tables has 77,627 cells, so that 10^4 rows take at most 7 bits each: at most 8.8 KB, and
 //! with bins and header less than 10 KB. Bins of up to 256 rows are what cells leave open
-//! (`bytes/from_cells.rs`). From 16 rows on a sketch is no larger than its rows as doubles and bytes
-//! (`tests/sketch/sizes.rs`).
+//! (`bytes/from_cells.rs`). From 16 rows on a sketch is no larger than its rows as doubles and
+//! bytes (`tests/sketch/sizes.rs`).
 //!
 //! # The unit of weights
 //! Weights are integers of a unit 2^-U that is an option. It cannot be chosen from the weights with
@@ -54,9 +54,9 @@
 //!    0.1 v. Rounded to v they are 0 and 1. So what is wanted is no function of what there is.
 //! 3. Keeping the unit u for A and refining that of B needs digits that B has rounded off.
 //!
-//! So the unit stays as it is. Sums of squares are exact (`content.rs`), so that weights of 2^-33 and
-//! more count for the effective number of rows; each is off by up to half a unit, which is part of
-//! every bound. Where that is too much, the error says so and what to do.
+//! So the unit stays as it is. Sums of squares are exact (`content.rs`), so that weights of 2^-33
+//! and more count for the effective number of rows; each is off by up to half a unit, which is part
+//! of every bound. Where that is too much, the error says so and what to do.
 
 mod by_cell;
 mod bytes;

@@ -169,7 +169,8 @@ impl LsEce {
     }
 
     fn weights_too_small(&self, price: f64) -> Error {
-        let reason = "weights are rounded to multiples of 2^-weight_bits; multiply all of them, or set more weight_bits";
+        let reason =
+            "weights are rounded to multiples of 2^-weight_bits; multiply all of them, or set more weight_bits";
         Error::ToleranceNotMet { tolerance: self.tolerance, attainable: 1.2 * price, reason }
     }
 

@@ -125,6 +125,22 @@ fn offsets_are_bounded_by_weights() {
     check(&plain(|sums| sums.second = sums.first.into()), &VERSIONS_OF_EXACT, "negative variance");
 }
 
+/// The first cell is that of 1/2 alone.
+#[test]
+fn the_first_cell_has_one_place() {
+    let mut sketch = Sketch::new();
+    sketch.update(&Input::probabilities(&[0.5, 0.5], &[1, 0]).check().unwrap().binary().unwrap()).unwrap();
+    let sketch = settle(sketch);
+    let Cells::Plain(tables) = &sketch.cells else { panic!("made without weights") };
+    let mut forged = sketch.clone();
+    forged.cells = Cells::Plain(Tables::of(tables.tables().each_ref().map(|table| {
+        let mut column = table.column().into_owned();
+        column.sums.iter_mut().for_each(|sums| (sums.first, sums.second) = (3, 9));
+        column
+    })));
+    check(&forged, &VERSIONS_OF_EXACT, "beyond 1/2");
+}
+
 /// A row has at most 2^56 units.
 #[test]
 fn weights_are_bounded_by_rows() {

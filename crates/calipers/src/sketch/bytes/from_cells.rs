@@ -2,18 +2,18 @@
 //! digits of probabilities that cells do not keep.
 //!
 //! # Definition
-//! Cells tell of each row between which integers P = floor(p 2^56) is ([`Part::of`]). For an edge e,
-//! with E = floor(e 2^56), a row is below it (p <= e) only if P <= E, and above only if P >= E. So a
-//! row whose limits are below E, or above, is in the bin that they say, and one whose limits have
-//! an E between them is in one of two: it is *open* at that edge. Then, from the first bin on,
+//! Cells tell of each row between which integers P = floor(p 2^56) is ([`Part::of`]). For an edge
+//! e, with E = floor(e 2^56), a row is below it (p <= e) only if P <= E, and above only if P >= E.
+//! So a row whose limits are below E, or above, is in the bin that they say, and one whose limits
+//! have an E between them is in one of two: it is *open* at that edge. Then, from the first bin on,
 //! ```text
 //! open rows below the upper edge: how many; if neither none nor all: their weight of outcome 1 and their weight
 //! Σ W P of the bin: less its least value, in 2^z, as many bits as its most takes
 //! ```
-//! where P of all rows of the bin are multiples of 2^z, as doubles are; for a single row P stands for
-//! W P. The least and the most value are those of the rows that the bin has by now. An edge that an
-//! earlier binning has as well, and the last one, have the same sums of all rows below them, so that
-//! nothing is coded.
+//! where P of all rows of the bin are multiples of 2^z, as doubles are; for a single row P stands
+//! for W P. The least and the most value are those of the rows that the bin has by now. An edge
+//! that an earlier binning has as well, and the last one, have the same sums of all rows below
+//! them, so that nothing is coded.
 //!
 //! # Where this does not hold
 //! Rows have such sums. Bytes from elsewhere may not, and neither may rows that are open at two
@@ -23,7 +23,7 @@
 use std::collections::HashMap;
 
 use super::bits::{BitReader, length};
-use super::stored::Stored;
+use super::stored::{Stored, common_offset};
 use super::{check_bin, require};
 use crate::Error;
 use crate::data::Scale;
@@ -61,12 +61,13 @@ struct Sum {
 }
 
 impl Part {
-    /// The rows of a cell: limits are those of the cell, or of the place of a row that is alone.
+    /// The rows of a cell: limits are those of the cell, or of the place that all of them have.
     fn of<S: Stored>(sketch: &Sketch, table: usize, cell: u32, sums: &S) -> Part {
         let layout = sketch.layout();
-        let (weight, first, _) = sums.moments_in_units();
-        let offset_bits = if sums.count() == 1 && weight > 0 { layout.offset_bits } else { 0 };
-        let offset = if offset_bits == 0 { 0 } else { first / weight };
+        let (weight, ..) = sums.moments_in_units();
+        let common = common_offset(sums);
+        let offset_bits = if common.is_some() { layout.offset_bits } else { 0 };
+        let offset = if offset_bits == 0 { 0 } else { common.unwrap_or(0) };
         let dropped = 52 - layout.resolution.0 - offset_bits;
         let top = (0.5f64.to_bits() >> (52 - layout.resolution.0)) - u64::from(cell);
         // proof: an offset of a row that was checked
@@ -90,7 +91,8 @@ impl Part {
                 (ONE - 1 - fixed(highest) - more, (ONE - fixed(lowest) + more).min(ONE), 3)
             }
         };
-        Part { count: sums.count(), weight, positive, least: least >> zeros << zeros, most, zeros }
+        let least = least >> zeros << zeros;
+        Part { count: sums.count(), weight, positive, least, most: most.max(least), zeros }
     }
 
     /// All of them as open rows of one edge.

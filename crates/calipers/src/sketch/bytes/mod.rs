@@ -118,6 +118,11 @@ impl Sketch {
             };
         }
         require(n <= MOST_ROWS && units <= MOST_UNITS, "more rows or weight than a sketch can hold")?;
+        // That q is at most 1/2 leaves one place in the first cell.
+        let is_first = |column: &&Column<S>| column.cells.first() == Some(&0);
+        let of_first = columns.iter().filter(is_first).filter_map(|column| column.sums.first());
+        let at_half = of_first.map(Stored::moments_in_units).all(|(_, first, second)| (first, second) == (0, 0));
+        require(at_half, "the first cell has rows beyond 1/2")?;
         (self.n, self.units) = (n, units);
         Ok(())
     }

@@ -91,6 +91,15 @@ pub(in crate::sketch) fn check_sums<S: Stored>(sums: &S, layout: Layout) -> Resu
     Err(Error::invalid_sketch(reason))
 }
 
+/// The offset that all rows with a weight have, if they have one and are known to.
+///
+/// Σ W Σ Wo² = (Σ Wo)² holds only then, and so do both equations, of which the second then follows.
+pub(super) fn common_offset<S: Stored>(sums: &S) -> Option<u128> {
+    let (weight, first, second) = sums.moments_in_units();
+    let offset = first.checked_div(weight)?;
+    (offset * weight == first && offset.checked_mul(first) == Some(second)).then_some(offset)
+}
+
 /// The largest Σ W² of that Σ W.
 fn most_squares(weight: u128) -> u128 {
     // proof: at most 2^71 and 2^56
@@ -250,8 +259,15 @@ impl Stored for Weighted {
             bits.fixed(self.square, square_bits(self.weight));
             bits.fixed(self.carries(layout.weight_bits).into(), length(u128::from(self.count - 1)));
             if layout.offset_bits > 0 {
-                bits.fixed(self.first, width + layout.offset_bits);
-                bits.fixed(self.second, width + 2 * layout.offset_bits);
+                let common = common_offset(self);
+                bits.fixed(common.is_some().into(), 1);
+                match common {
+                    Some(offset) => bits.fixed(offset, layout.offset_bits),
+                    None => {
+                        bits.fixed(self.first, width + layout.offset_bits);
+                        bits.fixed(self.second, width + 2 * layout.offset_bits);
+                    }
+                }
             }
         }
     }
@@ -271,8 +287,20 @@ impl Stored for Weighted {
         let square = bits.fixed(square_bits(weight))?;
         // proof: the number of rows has at most 38 bits
         let carries = bits.fixed(length(u128::from(count - 1)))? as u64;
-        let sums = if b > 0 { (bits.fixed(width + b)?, bits.fixed(width + 2 * b)?) } else { (0, 0) };
-        Ok(Weighted::with_squares(count, weight, square, carries, sums, layout.weight_bits))
+        let has_common = b > 0 && bits.few(1)? == 1;
+        let sums = match has_common {
+            true => {
+                let offset = u128::from(bits.few(b)?);
+                (weight * offset, weight * offset * offset)
+            }
+            false if b > 0 => (bits.fixed(width + b)?, bits.fixed(width + 2 * b)?),
+            false => (0, 0),
+        };
+        let sums = Weighted::with_squares(count, weight, square, carries, sums, layout.weight_bits);
+        if b > 0 && !has_common && common_offset(&sums).is_some() {
+            return Err(Error::invalid_sketch("the offset of all rows of a cell takes more room than it need"));
+        }
+        Ok(sums)
     }
 
     fn moments_in_units(&self) -> (u128, u128, u128) {

@@ -7,8 +7,8 @@
 //! bins of up to 256 rows: 1 and what cells leave open (`from_cells.rs`), or 0 and as those of more
 //! bins of more rows: for each binning: list(occupied bins), for each: gamma(rows), sums of the bin
 //! ```
-//! k = floor(log2((L + 1) / n)) for the last number L, so that it takes no room of its own. Sums are
-//! those of version 3, but for weighted cells of several rows, which have all bits of squared
+//! k = floor(log2((L + 1) / n)) for the last number L, so that it takes no room of its own. Sums
+//! are those of version 3, but for weighted cells of several rows, which have all bits of squared
 //! weights.
 
 use super::bits::{BitReader, BitWriter, length};
