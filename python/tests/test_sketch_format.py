@@ -20,7 +20,7 @@ def documented_reader() -> Any:
     text = (ROOT / "docs" / "sketch-format.md").read_text()
     code = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(code) == 1
-    assert len(code[0].splitlines()) <= 170
+    assert len(code[0].splitlines()) <= 180
     found: dict[str, Any] = {}
     exec(code[0], found)  # noqa: S102
     return found["read_sketch"]

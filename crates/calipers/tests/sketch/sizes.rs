@@ -8,7 +8,7 @@ const WEIGHT: usize = 8;
 
 /// From so many rows on a sketch with the default binnings is no larger than its rows; and how many
 /// bytes it has more than fewer rows, at most.
-const UNWEIGHTED: (usize, i64) = (16, 24);
+const UNWEIGHTED: (usize, i64) = (16, 36);
 const WEIGHTED: (usize, i64) = (24, 40);
 
 /// A small generator of our own.

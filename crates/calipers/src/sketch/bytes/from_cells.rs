@@ -73,7 +73,7 @@ impl Part {
         // proof: an offset of a row that was checked
         let place = top << offset_bits | offset as u64;
         let lowest = f64::from_bits(place << dropped);
-        let highest = f64::from_bits((place + 1 << dropped) - 1).min(0.5);
+        let highest = f64::from_bits(((place + 1) << dropped) - 1).min(0.5);
         // proof: at most 2^55
         let fixed = |q: f64| (q * ONE as f64) as u64;
         let (upper, positive) = (table >= 2, if table % 2 == 1 { weight } else { 0 });

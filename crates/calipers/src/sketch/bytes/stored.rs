@@ -53,7 +53,8 @@ pub(in crate::sketch) trait Stored: Sums {
 ///
 /// Every sum is one that some n rows of weights W in [0, 2^56] and offsets o in [0, 2^b) can have:
 /// ```text
-/// n >= 1,      Σ W <= 2^56 n,      (Σ W)² / n <= Σ W² <= Σ W min(Σ W, 2^56),      0 <= carries < n
+/// n >= 1,      Σ W <= 2^56 n,      (Σ W)² / n <= Σ W² <= Σ W min(Σ W, 2^56)
+/// 0 <= Σ (W² mod 2^U) <= (2^U - 1) n
 /// Σ Wo <= (2^b - 1) Σ W,      Σ Wo <= Σ Wo² <= (2^b - 1) Σ Wo,      (Σ Wo)² <= Σ W Σ Wo²
 /// ```
 /// and Σ Wo² - Σ Wo is even. What has products beyond 128 bits is compared in doubles, up to their
@@ -314,8 +315,9 @@ impl Stored for Weighted {
         self.weight <= u128::from(self.count) << LARGEST_BITS
             && self.square <= most_squares(self.weight)
             && (self.square as f64 + lacking) * (1.0 + 1e-12) >= weight * (weight / count)
-            && self.carries(bits) < self.count
             && u128::from(self.carries(bits)) <= self.square >> bits
+            // What the shift took of each square is less than 2^U.
+            && self.square - (self.cut_squares(bits) << bits) <= u128::from(self.count) * ((1 << bits) - 1)
     }
 
     fn is_row(&self, layout: Layout) -> bool {
