@@ -137,20 +137,27 @@ def _sizes() -> list[Line]:
     return [
         Line(f"bytes of {n:,} rows, over those of doubles and bits", exact / (n * 65 / 8), 0.5),
         Line(f"bytes of {n:,} rows, profile monitoring", small, 10_000),
+        Line("bytes of 16 rows, over those of doubles and bytes", len(_sketch(16, 0).to_bytes()) / (16 * 9), 1),
     ]
 
 
 def _merges(turns: int) -> list[Line]:
-    parts = [_sketch(ROWS_OF_A_SKETCH, seed).to_bytes() for seed in range(N_CALLS)]
+    sketches = [_sketch(ROWS_OF_A_SKETCH, seed) for seed in range(N_CALLS)]
 
-    def merged() -> float:
+    def merged(parts: list[bytes]) -> float:
         whole = calipers.Sketch()
         for part in parts:
             whole.merge(calipers.Sketch.from_bytes(part))
         return float(whole.n)
 
-    seconds = race({"merge": merged}, turns=turns, budget=10)["merge"].seconds
-    return [Line(f"{N_CALLS:,} sketches of {ROWS_OF_A_SKETCH:,} rows read and merged, s", seconds, 0.25)]
+    parts = {version: [each.to_bytes(version=version) for each in sketches] for version in (3, 4)}
+    calls = {str(version): lambda each=each: merged(each) for version, each in parts.items()}
+    timings = race(calls, turns=turns, budget=10)
+    seconds = {version: timing.seconds for version, timing in timings.items()}
+    return [
+        Line(f"{N_CALLS:,} sketches of {ROWS_OF_A_SKETCH:,} rows read and merged, s", seconds["4"], 0.25),
+        Line("the same, times version 3 of the format", seconds["4"] / seconds["3"], 1.1),
+    ]
 
 
 def _groups(n: int, command: Path, folder: Path, turns: int) -> list[Line]:

@@ -184,7 +184,7 @@ class Sketch:
         ----------
         version : int, optional
             The newest version of the format that the reader knows, if that is older than this
-            calipers: 1 or 2 for the exact profile. Every version is read.
+            calipers: 3, or 1 and 2 for the exact profile. Every version is read.
         """
         return self._held.to_bytes(version)
 

@@ -71,5 +71,27 @@ fn made(criterion: &mut Criterion) {
     }
 }
 
-criterion_group! { name = benches; config = Criterion::default().sample_size(20); targets = filling, made }
+/// Sketches of segments, each read and merged into one.
+fn read_and_merged(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("sketch_read_and_merged");
+    let part = |sample: Sample| sketch_of(&Input::probabilities(&sample.p, &sample.y).check().unwrap());
+    for n in [100, 10_000] {
+        // Different rows, which fill different cells.
+        let parts: Vec<Sketch> = (0..100).map(|k| part(Sample::new(n + k))).collect();
+        for version in [3, 4] {
+            let bytes: Vec<Vec<u8>> = parts.iter().map(|part| part.to_bytes_for(version).unwrap()).collect();
+            group.bench_function(BenchmarkId::new(format!("version {version}, 100 of rows"), n), |bencher| {
+                bencher.iter(|| {
+                    let mut all = Sketch::new();
+                    for bytes in black_box(&bytes) {
+                        all.merge(&Sketch::from_bytes(bytes).unwrap()).unwrap();
+                    }
+                    all
+                });
+            });
+        }
+    }
+}
+
+criterion_group! { name = benches; config = Criterion::default().sample_size(20); targets = filling, made, read_and_merged }
 criterion_main!(benches);

@@ -18,7 +18,7 @@ pub(super) trait Sums: Copy + Default + PartialEq + Debug {
     fn add(&mut self, other: Self);
 
     /// Takes rows away; `None` if they are not all there.
-    fn less(self, other: Self) -> Option<Self>;
+    fn less(self, other: Self, layout: Layout) -> Option<Self>;
 
     /// The same rows in a cell in which every offset is larger by `shift`.
     fn shifted(self, shift: u64) -> Self;
@@ -60,7 +60,7 @@ impl Sums for Content {
         Content::add(self, other);
     }
 
-    fn less(self, other: Self) -> Option<Self> {
+    fn less(self, other: Self, _: Layout) -> Option<Self> {
         Some(Content {
             count: self.count.checked_sub(other.count)?,
             first: self.first.checked_sub(other.first)?,
@@ -95,11 +95,23 @@ impl Sums for Content {
 }
 
 /// The sums of a cell whose rows have weights, in units of the sketch.
+///
+/// # Squared weights
+/// Versions 1 to 3 of the format have Σ (W² >> U), in which the squares of weights below 2^(U/2)
+/// units are nothing, and later ones have Σ W² as well. With R = Σ (W² mod 2^U), which is below
+/// n 2^U for n rows,
+/// ```text
+/// Σ W² = 2^U Σ (W² >> U) + R,      Σ (W² >> U) = (Σ W² >> U) - carries,      0 <= carries = R >> U < n
+/// ```
+/// Since n is far below 2^64, Σ W² and the lowest 64 bits of Σ (W² >> U) tell the carries, and with
+/// them all bits. Both are sums modulo a power of two, so that any order of adding gives the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Weighted {
     pub(super) count: u64,
+    /// The lowest 64 bits of Σ (W² >> U).
+    cut: u64,
     pub(super) weight: u128,
-    /// Sum of squared weights, each cut to the units of weights.
+    /// Sum of squared weights; where they were read from an older version, what that kept of them.
     pub(super) square: u128,
     /// Sum of weight times offset.
     pub(super) first: u128,
@@ -113,11 +125,50 @@ impl Weighted {
         let (weight, offset) = (u128::from(units), u128::from(offset));
         Weighted {
             count: 1,
+            cut: ((weight * weight) >> weight_bits) as u64,
             weight,
-            square: (weight * weight) >> weight_bits,
+            square: weight * weight,
             first: weight * offset,
             second: weight * offset * offset,
         }
+    }
+
+    /// Rows whose squared weights were cut, as versions 1 to 3 have them; `cut << weight_bits` has
+    /// at most 127 bits.
+    pub(super) fn with_cut_squares(count: u64, weight: u128, cut: u128, sums: (u128, u128), weight_bits: u32) -> Self {
+        let (first, second) = sums;
+        Weighted { count, cut: cut as u64, weight, square: cut << weight_bits, first, second }
+    }
+
+    /// Rows with all of their squared weights, and the carries of [the definition](Weighted).
+    pub(super) fn with_squares(
+        count: u64,
+        weight: u128,
+        square: u128,
+        carries: u64,
+        sums: (u128, u128),
+        weight_bits: u32,
+    ) -> Self {
+        let (first, second) = sums;
+        let cut = ((square >> weight_bits) as u64).wrapping_sub(carries);
+        Weighted { count, cut, weight, square, first, second }
+    }
+
+    /// Σ W², and where older versions have cut it, no less than it can be: (Σ W)² / n.
+    pub(super) fn squares(&self) -> f64 {
+        let (weight, count) = (self.weight as f64, self.count as f64);
+        (self.square as f64).max(weight * (weight / count))
+    }
+
+    /// By how much Σ W² >> U is above Σ (W² >> U).
+    pub(super) fn carries(&self, weight_bits: u32) -> u64 {
+        ((self.square >> weight_bits) as u64).wrapping_sub(self.cut)
+    }
+
+    /// Σ (W² >> U).
+    pub(super) fn cut_squares(&self, weight_bits: u32) -> u128 {
+        // proof: what bytes and subtractions give is checked to have no more carries than that
+        (self.square >> weight_bits).saturating_sub(self.carries(weight_bits).into())
     }
 
     /// Rows that had no weights have weight 1.
@@ -125,8 +176,10 @@ impl Weighted {
         let weight = u128::from(content.count) << weight_bits;
         Weighted {
             count: content.count,
+            cut: weight as u64,
             weight,
-            square: weight,
+            // proof: a weight of 1 has at most 2^56 units, and all have at most 2^71
+            square: weight << weight_bits,
             first: u128::from(content.first) << weight_bits,
             second: content.second << weight_bits,
         }
@@ -147,11 +200,24 @@ impl Sums for Weighted {
         Weighted::row(row.1, offset, layout.weight_bits)
     }
 
-    fn less(self, other: Self) -> Option<Self> {
+    /// The cut squares are exact whatever version the rows come from. All squares are so unless
+    /// one of both was read from a version that has cut them; then they are kept where they can be.
+    fn less(self, other: Self, layout: Layout) -> Option<Self> {
+        let bits = layout.weight_bits;
+        let (count, weight) = (self.count.checked_sub(other.count)?, self.weight.checked_sub(other.weight)?);
+        let cut = self.cut_squares(bits).checked_sub(other.cut_squares(bits))?;
+        let least = cut << bits;
+        // proof: `cut` is no larger than before; and the rest has at most 102 bits
+        let most = least + u128::from(count) * ((1 << bits) - 1);
+        let square = match count {
+            1 => weight.checked_mul(weight)?,
+            _ => self.square.saturating_sub(other.square).clamp(least, most),
+        };
         Some(Weighted {
-            count: self.count.checked_sub(other.count)?,
-            weight: self.weight.checked_sub(other.weight)?,
-            square: self.square.checked_sub(other.square)?,
+            count,
+            cut: cut as u64,
+            weight,
+            square,
             first: self.first.checked_sub(other.first)?,
             second: self.second.checked_sub(other.second)?,
         })
@@ -163,6 +229,7 @@ impl Sums for Weighted {
 
     fn add(&mut self, other: Self) {
         self.count += other.count;
+        self.cut = self.cut.wrapping_add(other.cut);
         self.weight += other.weight;
         self.square += other.square;
         self.first += other.first;
@@ -188,9 +255,10 @@ impl Sums for Weighted {
 
     fn moments(&self, weight_bits: u32) -> Moments {
         let (weight, count) = (self.weight as f64, self.count as f64);
-        // Squares of small weights were cut to nothing, but Σ w² is never below (Σ w)² / n.
-        let row_weight = (self.square as f64 / weight).max(weight / count / 2f64.powi(weight_bits as i32));
-        moments(self.weight, row_weight, self.first, self.second)
+        let unit = 2f64.powi(weight_bits as i32);
+        // Not below the mean weight, which it is where rows have the same weight; and NaN is not.
+        let of_squares = if self.count == 1 { 0.0 } else { self.square as f64 / weight / unit };
+        moments(self.weight, of_squares.max(weight / count / unit), self.first, self.second)
     }
 }
 

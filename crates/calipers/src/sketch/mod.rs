@@ -41,7 +41,22 @@
 //! for gaps add up to s - n, and a gap g takes k + 1 bits and floor(g / 2^k) more. Each further row
 //! of a cell takes less than a cell of its own would. With resolution 12 and clip 1e-6 each of the
 //! four tables has 77,627 cells, so that 10^4 rows take at most 7 bits each: at most 8.8 KB, and
-//! with bins and header less than 10 KB.
+//! with bins and header less than 10 KB. Bins of up to 256 rows are what cells leave open
+//! (`bytes/from_cells.rs`). From 16 rows on a sketch is no larger than its rows as doubles and
+//! bytes (`tests/sketch/sizes.rs`).
+//!
+//! # The unit of weights
+//! Weights are integers of a unit 2^-U that is an option. It cannot be chosen from the weights with
+//! the same bytes for every split of the rows:
+//! 1. Let the unit be u for rows A and v > u for rows A and B. Merging has the sums of A rounded to
+//!    u, and of all rows those rounded to v are wanted.
+//! 2. Two rows of weight 0.4 v have the sum 0.8 v, and two of 0.5 v, 0.3 v as well, if u divides
+//!    0.1 v. Rounded to v they are 0 and 1. So what is wanted is no function of what there is.
+//! 3. Keeping the unit u for A and refining that of B needs digits that B has rounded off.
+//!
+//! So the unit stays as it is. Sums of squares are exact (`content.rs`), so that weights of 2^-33
+//! and more count for the effective number of rows; each is off by up to half a unit, which is part
+//! of every bound. Where that is too much, the error says so and what to do.
 
 mod by_cell;
 mod bytes;
@@ -285,9 +300,12 @@ impl Sketch {
             Cells::Plain(_) => self.n as f64,
             Cells::Weighted(tables) => {
                 let tables = tables.settled(self.layout());
-                let squares: u128 = tables.tables().iter().flat_map(Table::iter).map(|(_, sums)| sums.square).sum();
+                let cells = || tables.tables().iter().flat_map(Table::iter).map(|(_, sums)| sums);
+                let squares: u128 = cells().map(|sums| sums.square).sum();
+                // Older versions have cut the squares of small weights.
+                let squares = (squares as f64).max(cells().map(|sums| sums.squares()).sum());
                 let total = self.units as f64;
-                if squares == 0 { 0.0 } else { total * total / self.unit() / squares as f64 }
+                if squares == 0.0 { 0.0 } else { total * total / squares }
             }
         }
     }

@@ -18,8 +18,11 @@ const RESOLUTION: u32 = 12;
 /// logit is.
 const SATURATED: f64 = 40.0;
 
+/// The largest weight of a row has 2 to this power of units.
+pub(super) const LARGEST_BITS: u32 = 56;
+
 /// The largest weight of a row, in units.
-pub(super) const LARGEST_WEIGHT: f64 = (1u64 << 56) as f64;
+pub(super) const LARGEST_WEIGHT: f64 = (1u64 << LARGEST_BITS) as f64;
 
 /// What a sketch keeps of the place of a row inside its cell.
 ///

@@ -114,7 +114,7 @@ fn difference<S: Stored>(whole: &Tables<S>, part: &Tables<S>, layout: Layout) ->
         let mut theirs = theirs.iter().peekable();
         for (cell, sums) in ours.iter() {
             let rest = match theirs.next_if(|(other, _)| *other == cell) {
-                Some((_, part)) => sums.less(part).ok_or(Error::NotContained { what: "rows of a cell" })?,
+                Some((_, part)) => sums.less(part, layout).ok_or(Error::NotContained { what: "rows of a cell" })?,
                 None => sums,
             };
             if rest != S::default() {

@@ -50,6 +50,38 @@ fn small_weights_are_priced() {
     assert_agree(&LsEce::new().sigma(0.3), &view, &exact, "tiny weights in finer units");
 }
 
+/// Weights of 1/n, whose squares are below the unit of weights, of rows that share cells.
+#[test]
+fn weights_of_any_size_have_the_same_effective_number_of_rows() {
+    let data = Data::new(5_000, 67, true);
+    let coarse = SketchOptions::new().resolution(6);
+    let of = |factor: f64, options: &SketchOptions| {
+        let scaled = data.w.as_ref().unwrap().iter().map(|w| w * factor).collect();
+        Data { w: Some(scaled), ..data.clone() }.sketch(options, &[1_000, 1_001, 4_000])
+    };
+    let usual = of(1.0, &coarse);
+    for bits in [4, 12, 20] {
+        let small = of(2f64.powi(-bits), &coarse);
+        let again = Sketch::from_bytes(&small.to_bytes()).unwrap();
+        assert_eq!(again, small);
+        assert_eq!(again.to_bytes_for(3).unwrap(), small.to_bytes_for(3).unwrap());
+        assert!((small.effective_n() / usual.effective_n() - 1.0).abs() < 1e-6, "{bits}");
+        // Version 3 has nothing of squares below 2^-32, but the least that they can be.
+        let older = Sketch::from_bytes(&small.to_bytes_for(3).unwrap()).unwrap();
+        assert!(older.effective_n() >= small.effective_n() * (1.0 - 1e-12));
+        assert!(older.effective_n() <= small.n() as f64 * (1.0 + 1e-12));
+    }
+    let n = 1_200_000;
+    let p: Vec<f64> = (0..n).map(|k| (f64::from(k) + 0.5) / f64::from(n)).collect();
+    let y: Vec<u8> = (0..n).map(|k| u8::from((f64::from(k) * 0.618_033_988_749_895).fract() < p[k as usize])).collect();
+    let w = vec![1.0 / f64::from(n); n as usize];
+    let sketch = sketch_of(&Input::probabilities(&p, &y).weights(&w).check().unwrap().binary().unwrap());
+    assert!((sketch.effective_n() / f64::from(n) - 1.0).abs() < 1e-12);
+    assert!(sketch.estimate(&LsEce::new().tolerance(1e-3)).unwrap().value < 0.01);
+    let text = sketch.estimate(&LsEce::new()).unwrap_err().to_string();
+    assert!(text.contains("multiply all of them, or set more weight_bits"), "{text}");
+}
+
 #[test]
 fn an_empty_sketch_has_bytes_but_no_figure() {
     let empty = Sketch::new();

@@ -11,5 +11,6 @@ mod merging;
 mod oracle;
 mod profiles;
 mod resolution;
+mod sizes;
 mod small_batches;
 mod subtracting;

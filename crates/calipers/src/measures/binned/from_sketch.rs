@@ -34,9 +34,10 @@ impl BinnedEce {
             (Strategy::Uniform, Some((_, totals))) if self.by_logistic(sketch) => {
                 let unit = 2f64.powi(PROBABILITY_BITS as i32);
                 let exact = totals.iter().map(|totals| {
-                    // proof: both are below 2^127
-                    let residual = ((totals.positive << PROBABILITY_BITS) as i128) - totals.probability as i128;
-                    Interval::exact(totals.weight as f64, residual as f64 / unit)
+                    // proof: both are at most 2^127, which integers with a sign do not have
+                    let (outcomes, expected) = (totals.positive << PROBABILITY_BITS, totals.probability);
+                    let distance = outcomes.abs_diff(expected) as f64 / unit;
+                    Interval::exact(totals.weight as f64, if outcomes < expected { -distance } else { distance })
                 });
                 (exact.collect(), "(a, b] at k/B, float64", 2f64.powi(-(PROBABILITY_BITS as i32)))
             }

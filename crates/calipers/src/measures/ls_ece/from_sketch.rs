@@ -46,7 +46,10 @@ impl LsEce {
         // integral.
         let in_tolerance = if sketch.has_own_bound() { 0.0 } else { price };
         if !(in_tolerance <= CELLS_SHARE * self.tolerance) {
-            return Err(self.cells_too_wide(price));
+            return Err(match 4.0 * sketch.weight_error() > price {
+                true => self.weights_too_small(price),
+                false => self.cells_too_wide(price),
+            });
         }
         let Integral { value, bound } =
             kernel.integrate(&atoms.points, self.integrand, self.tolerance - in_tolerance)?;
@@ -163,6 +166,12 @@ impl LsEce {
             Some(Scale::Link) => &Logistic,
             _ => &*self.link,
         }
+    }
+
+    fn weights_too_small(&self, price: f64) -> Error {
+        let reason =
+            "weights are rounded to multiples of 2^-weight_bits; multiply all of them, or set more weight_bits";
+        Error::ToleranceNotMet { tolerance: self.tolerance, attainable: 1.2 * price, reason }
     }
 
     fn cells_too_wide(&self, price: f64) -> Error {

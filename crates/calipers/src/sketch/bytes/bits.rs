@@ -31,7 +31,7 @@ pub(super) fn length(value: u128) -> u32 {
 }
 
 /// The parameter of the code for `n` ascending numbers below `end`, of which there is at least one.
-fn gap_bits(n: usize, end: u64) -> u32 {
+pub(super) fn gap_bits(n: usize, end: u64) -> u32 {
     (end / n as u64).max(1).ilog2()
 }
 
@@ -86,8 +86,13 @@ impl BitWriter {
 
     /// Ascending numbers, of which the reader knows how many there are and the last one.
     pub(super) fn gaps(&mut self, numbers: &[u32]) {
-        let Some(last) = numbers.last() else { return };
-        let k = gap_bits(numbers.len(), u64::from(*last) + 1);
+        if let Some(last) = numbers.last() {
+            self.gaps_of(numbers, gap_bits(numbers.len(), u64::from(*last) + 1));
+        }
+    }
+
+    /// Ascending numbers with a parameter that the reader knows.
+    pub(super) fn gaps_of(&mut self, numbers: &[u32], k: u32) {
         let mut next = 0;
         for number in numbers {
             let gap = number - next;
@@ -148,6 +153,20 @@ impl<'a> BitReader<'a> {
         Ok(value)
     }
 
+    /// `n` numbers of as many bits each, at most 56.
+    pub(super) fn many(&mut self, n: usize, width: u32) -> Result<impl ExactSizeIterator<Item = u64> + use<'a>, Error> {
+        let (bytes, start) = (self.bytes, self.at);
+        // proof that nothing overflows: there are at most 2^32 cells
+        self.at += n * width as usize;
+        if self.at > 8 * bytes.len() {
+            return Err(ends_early());
+        }
+        Ok((0..n).map(move |k| {
+            let bits = BitReader { bytes, at: start + k * width as usize };
+            bits.peek() & ((1 << width) - 1)
+        }))
+    }
+
     #[inline]
     pub(super) fn fixed(&mut self, width: u32) -> Result<u128, Error> {
         let mut value = 0;
@@ -192,9 +211,15 @@ impl<'a> BitReader<'a> {
         if n == 0 {
             return Ok(Vec::new());
         }
+        let numbers = self.gaps_of(n, last, gap_bits(n, u64::from(last) + 1))?;
+        require(numbers.last() == Some(&last), "the last of some numbers is another than was said before")?;
+        Ok(numbers)
+    }
+
+    /// `n` ascending numbers up to `most`, of which there is at least one.
+    pub(super) fn gaps_of(&mut self, n: usize, most: u32, k: u32) -> Result<Vec<u32>, Error> {
         // Each takes a bit at least, so that what is allocated is bounded by what is there.
         require(n <= self.n_left(), "they end early")?;
-        let k = gap_bits(n, u64::from(last) + 1);
         let mut numbers = Vec::with_capacity(n);
         let mut next = 0u64;
         for _ in 0..n {
@@ -209,14 +234,13 @@ impl<'a> BitReader<'a> {
             };
             let number = next + gap;
             // Also before a quotient from anybody could overflow: it is below the number of bits.
-            if number > last.into() {
-                return Err(Error::invalid_sketch(format!("a number must be at most {last}, got {number}")));
+            if number > most.into() {
+                return Err(Error::invalid_sketch(format!("a number must be at most {most}, got {number}")));
             }
-            // proof: at most `last`
+            // proof: at most `most`
             numbers.push(number as u32);
             next = number + 1;
         }
-        require(next == u64::from(last) + 1, "the last of some numbers is another than was said before")?;
         Ok(numbers)
     }
 

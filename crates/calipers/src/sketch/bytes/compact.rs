@@ -75,16 +75,7 @@ pub(super) fn write<S: Stored>(
         Extent::of(&occupied).write(bytes);
         bits.gaps(&occupied);
         for bin in totals.iter().filter(|bin| bin.count > 0) {
-            bits.gamma(bin.count);
-            if S::WEIGHTED {
-                bits.sized(bin.weight);
-                bits.sized(bin.positive);
-                bits.sized(bin.probability);
-            } else {
-                let width = length(bin.count.into());
-                bits.fixed(bin.positive, width);
-                bits.fixed(bin.probability, PROBABILITY_BITS + width);
-            }
+            write_bin::<S>(&mut bits, bin);
         }
     }
     for table in tables {
@@ -105,6 +96,20 @@ pub(super) fn write<S: Stored>(
         }
     }
     bytes.0.extend(bits.finish());
+}
+
+/// A bin with rows.
+pub(super) fn write_bin<S: Stored>(bits: &mut BitWriter, bin: &BinTotals) {
+    bits.gamma(bin.count);
+    if S::WEIGHTED {
+        bits.sized(bin.weight);
+        bits.sized(bin.positive);
+        bits.sized(bin.probability);
+    } else {
+        let width = length(bin.count.into());
+        bits.fixed(bin.positive, width);
+        bits.fixed(bin.probability, PROBABILITY_BITS + width);
+    }
 }
 
 pub(super) fn read<S: Stored>(
@@ -129,7 +134,9 @@ pub(super) fn read<S: Stored>(
     let mut bits = BitReader::new(bytes.rest());
     for (totals, extent) in bins.iter_mut().zip(of_bins) {
         for place in bits.gaps(extent.n, extent.last)? {
-            totals[place as usize] = read_bin::<S>(&mut bits)?;
+            let bin = read_bin::<S>(&mut bits)?;
+            check_bin(&bin, place as usize, totals.len())?;
+            totals[place as usize] = bin;
         }
     }
     let mut columns: [Column<S>; N_TABLES] = std::array::from_fn(|_| Column::default());
@@ -141,17 +148,16 @@ pub(super) fn read<S: Stored>(
     Ok(columns)
 }
 
-fn read_bin<S: Stored>(bits: &mut BitReader<'_>) -> Result<BinTotals, Error> {
+/// A bin with rows, which is not checked.
+pub(super) fn read_bin<S: Stored>(bits: &mut BitReader<'_>) -> Result<BinTotals, Error> {
     let count = read_rows(bits)?;
-    let totals = if S::WEIGHTED {
+    Ok(if S::WEIGHTED {
         BinTotals { count, weight: bits.sized()?, positive: bits.sized()?, probability: bits.sized()? }
     } else {
         let width = length(count.into());
         let (positive, probability) = (bits.fixed(width)?, bits.fixed(PROBABILITY_BITS + width)?);
         BinTotals { count, weight: count.into(), positive, probability }
-    };
-    check_bin(&totals)?;
-    Ok(totals)
+    })
 }
 
 fn read_table<S: Stored>(
@@ -163,28 +169,18 @@ fn read_table<S: Stored>(
     let cells = bits.gaps(cells.n, cells.last)?;
     let several = bits.gaps(several.n, several.last)?;
     let mut sums = Vec::with_capacity(cells.len());
-    let single = |bits: &mut BitReader<'_>, sums: &mut Vec<S>, end: usize| {
-        while sums.len() < end {
-            let row = S::read_bits(bits, 1, layout)?;
-            if S::WEIGHTED {
-                check_sums(&row, layout)?;
-            }
-            sums.push(row);
-        }
-        Ok::<_, Error>(())
-    };
     for place in several {
-        single(bits, &mut sums, place as usize)?;
+        S::read_rows(bits, &mut sums, place as usize, layout)?;
         let count = read_rows(bits)? + 1;
         let of_cell = S::read_bits(bits, count, layout)?;
         check_sums(&of_cell, layout)?;
         sums.push(of_cell);
     }
-    single(bits, &mut sums, cells.len())?;
+    S::read_rows(bits, &mut sums, cells.len(), layout)?;
     Ok(Column { cells, sums })
 }
 
-fn read_rows(bits: &mut BitReader<'_>) -> Result<u64, Error> {
+pub(super) fn read_rows(bits: &mut BitReader<'_>) -> Result<u64, Error> {
     match bits.gamma()? {
         rows if rows <= MOST_ROWS => Ok(rows),
         rows => Err(Error::invalid_sketch(format!("rows must be at most {MOST_ROWS}, got {rows}"))),

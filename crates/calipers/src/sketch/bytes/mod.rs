@@ -4,7 +4,8 @@
 //! magic | version | header in numbers of seven bits a byte | bins and cells | checksum
 //! ```
 //! Versions 1 and 2 have bins and cells as numbers of seven bits a byte (`plain.rs`), version 3 as
-//! bits (`compact.rs`). Written is version 3, read are all.
+//! bits (`compact.rs`), and version 4 as bits with a short header (`short_header.rs`, `tight.rs`,
+//! `from_cells.rs`). Written is version 4, read are all.
 //!
 //! Every sketch has one form in a version, and every form one sketch: numbers have the shortest
 //! form, cells ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes
@@ -14,13 +15,20 @@
 
 mod bits;
 mod compact;
+mod from_cells;
 mod plain;
+mod short_header;
 mod stored;
+mod tight;
+
+#[cfg(test)]
+mod forged;
 
 use std::sync::Arc;
 
 use super::content::Sums;
-use super::table::Column;
+use super::options::LARGEST_BITS;
+use super::table::{Column, Table};
 use super::tables::Tables;
 use super::{
     Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, Profile, SCALES, Shape, Sketch, SketchOptions, with_tables,
@@ -33,11 +41,12 @@ pub(super) use stored::{Stored, check_sums};
 const MAGIC: &[u8; 8] = b"calipers";
 
 /// Of sketches that take raw scores as they are up to ±708; of all others of the exact profile,
-/// which have that limit; and of all.
-const VERSIONS: [u8; 3] = [1, 2, 3];
+/// which have that limit; of all; and of all, with all bits of squared weights.
+const VERSIONS: [u8; 4] = [1, 2, 3, 4];
 
-/// The version that is written.
-const CURRENT: u8 = 3;
+/// The first version that has profiles, and the one that is written.
+const PROFILES: u8 = 3;
+const CURRENT: u8 = 4;
 
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
@@ -66,34 +75,61 @@ impl Sketch {
         let options = self.options();
         let (is_exact, own_limit) =
             (options.profile_value() == Profile::Exact, options.largest_logit_value() != LARGEST_LOGIT);
-        let needed = if !is_exact { CURRENT } else { 1 + u8::from(own_limit) };
+        let needed = if !is_exact { PROFILES } else { 1 + u8::from(own_limit) };
         let rule = format!("at least {needed} for the profile and the largest logit of the sketch");
         Error::require(version >= needed, "version", rule, version)?;
         // Versions 1 and 2 share no sketches.
-        Ok(self.written(if version < CURRENT { needed } else { version }))
+        Ok(self.written(if version < PROFILES { needed } else { version }))
     }
 
     fn written(&self, version: u8) -> Vec<u8> {
         let mut bytes = Writer(MAGIC.to_vec());
         bytes.byte(version);
-        bytes.byte(u8::from(self.is_weighted()));
-        bytes.byte(SCALES.iter().position(|scale| self.scale == Some(*scale)).map_or(0, |code| code as u8 + 1));
-        bytes.options(self.options(), version);
-        bytes.number(self.n_clipped.into());
-        bytes.number(self.n_rounded_weights.into());
-        bytes.double(self.score_error);
-        bytes.report(&self.report);
+        match version {
+            CURRENT => bytes.short_header(self),
+            _ => bytes.header(self, version),
+        }
         let layout = self.layout();
         with_tables!(&self.cells, tables => {
             let settled = tables.settled(layout);
             match version {
-                CURRENT => compact::write(&mut bytes, &self.bins, settled.tables(), layout),
-                _ => plain::write(&mut bytes, &self.bins, settled.tables()),
+                CURRENT => {
+                    let columns = settled.tables().each_ref().map(Table::column);
+                    bytes.0.extend(tight::write(self, &columns.each_ref().map(|column| &**column)));
+                }
+                PROFILES => compact::write(&mut bytes, &self.bins, settled.tables(), layout),
+                _ => plain::write(&mut bytes, &self.bins, settled.tables(), layout),
             }
         });
         let checksum = crc32fast::hash(&bytes.0);
         bytes.0.extend(checksum.to_le_bytes());
         bytes.0
+    }
+
+    /// Counts the rows and units of cells.
+    fn count_rows<S: Stored>(&mut self, columns: &[Column<S>; N_TABLES]) -> Result<(), Error> {
+        let (mut n, mut units) = (0u64, 0u128);
+        for sums in columns.iter().map(|column| column.sums.as_slice()) {
+            n = sums.iter().fold(n, |n, sums| n.saturating_add(sums.count()));
+            // proof that nothing overflows: at most 2^34 cells of at most 2^71 units
+            units = match S::WEIGHTED {
+                true => sums.iter().fold(units, |units, sums| units + sums.units()),
+                false => n.into(),
+            };
+        }
+        require(n <= MOST_ROWS && units <= MOST_UNITS, "more rows or weight than a sketch can hold")?;
+        // That q is at most 1/2 leaves one place in the first cell.
+        let is_first = |column: &&Column<S>| column.cells.first() == Some(&0);
+        let of_first = columns.iter().filter(is_first).filter_map(|column| column.sums.first());
+        let at_half = of_first.map(Stored::moments_in_units).all(|(_, first, second)| (first, second) == (0, 0));
+        require(at_half, "the first cell has rows beyond 1/2")?;
+        (self.n, self.units) = (n, units);
+        Ok(())
+    }
+
+    /// The kind of scores in bytes.
+    fn scale_code(&self) -> u8 {
+        SCALES.iter().position(|scale| self.scale == Some(*scale)).map_or(0, |code| code as u8 + 1)
     }
 
     /// The sketch that [`to_bytes`](Self::to_bytes) wrote, in this or any earlier version.
@@ -130,8 +166,19 @@ pub(super) fn require(valid: bool, reason: impl Into<String>) -> Result<(), Erro
 pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
+    /// Of versions 1 to 3.
+    fn header(&mut self, sketch: &Sketch, version: u8) {
+        self.byte(u8::from(sketch.is_weighted()));
+        self.byte(sketch.scale_code());
+        self.options(sketch.options(), version);
+        self.number(sketch.n_clipped.into());
+        self.number(sketch.n_rounded_weights.into());
+        self.double(sketch.score_error);
+        self.report(&sketch.report);
+    }
+
     fn options(&mut self, options: &SketchOptions, version: u8) {
-        if version == CURRENT {
+        if version >= PROFILES {
             self.byte(options.profile_value() as u8);
         }
         self.byte(options.resolution_bits() as u8);
@@ -140,6 +187,10 @@ impl Writer {
         if version > 1 {
             self.double(options.largest_logit_value());
         }
+        self.binnings(options);
+    }
+
+    fn binnings(&mut self, options: &SketchOptions) {
         self.number(options.declared_bins().len() as u128);
         options.declared_bins().iter().for_each(|n_bins| self.number(*n_bins as u128));
     }
@@ -253,21 +304,8 @@ impl<'a> Reader<'a> {
     }
 
     fn sketch(&mut self) -> Result<Sketch, Error> {
-        let mark = self.byte()?;
-        require(mark <= 1, format!("the mark of weights must be 0 or 1, got {mark}"))?;
-        let weighted = mark == 1;
-        let code = self.byte()?;
-        let scale = code.checked_sub(1).and_then(|place| SCALES.get(usize::from(place))).copied();
-        require(code == 0 || scale.is_some(), format!("the kind of scores must be from 0 to 3, got {code}"))?;
-        let mut sketch = Sketch::of_shape(Arc::new(Shape::new(self.options()?)));
-        sketch.scale = scale;
-        sketch.n_clipped = self.count("clipped rows", MOST_ROWS)?;
-        sketch.n_rounded_weights = self.count("rounded weights", MOST_ROWS)?;
-        sketch.score_error = self.double()?;
-        let error = sketch.score_error;
-        require((0.0..=1.0).contains(&error), format!("the error of scores must be in [0, 1], got {error}"))?;
-        sketch.report = self.report()?;
-        match weighted {
+        let mut sketch = if self.version == CURRENT { self.short_header()? } else { self.header()? };
+        match sketch.is_weighted() {
             true => sketch.cells = Cells::Weighted(self.bins_and_tables(&mut sketch)?),
             false => sketch.cells = Cells::Plain(self.bins_and_tables(&mut sketch)?),
         }
@@ -275,25 +313,50 @@ impl<'a> Reader<'a> {
         Ok(sketch)
     }
 
+    /// An empty sketch with the header of versions 1 to 3.
+    fn header(&mut self) -> Result<Sketch, Error> {
+        let mark = self.byte()?;
+        require(mark <= 1, format!("the mark of weights must be 0 or 1, got {mark}"))?;
+        let code = self.byte()?;
+        let scale = code.checked_sub(1).and_then(|place| SCALES.get(usize::from(place))).copied();
+        require(code == 0 || scale.is_some(), format!("the kind of scores must be from 0 to 3, got {code}"))?;
+        let mut sketch = Sketch::of_shape(Arc::new(Shape::new(self.options()?)));
+        sketch.scale = scale;
+        sketch.n_clipped = self.count("clipped rows", MOST_ROWS)?;
+        sketch.n_rounded_weights = self.count("rounded weights", MOST_ROWS)?;
+        sketch.score_error = self.score_error()?;
+        sketch.report = self.report()?;
+        if mark == 1 {
+            sketch.cells = Cells::Weighted(Default::default());
+        }
+        Ok(sketch)
+    }
+
+    fn score_error(&mut self) -> Result<f64, Error> {
+        let error = self.double()?;
+        require((0.0..=1.0).contains(&error), format!("the error of scores must be in [0, 1], got {error}"))?;
+        Ok(error)
+    }
+
     /// Bins and cells, whose rows and units are counted.
     fn bins_and_tables<S: Stored>(&mut self, sketch: &mut Sketch) -> Result<Tables<S>, Error> {
         let (last, layout) = (sketch.last_cell(sketch.scale), sketch.layout());
+        if self.version == CURRENT {
+            let columns = tight::read(self.rest(), sketch)?;
+            self.skip_rest();
+            return Ok(Tables::of(columns));
+        }
         let columns: [Column<S>; N_TABLES] = match self.version {
-            CURRENT => compact::read(self, &mut sketch.bins, last, layout)?,
+            PROFILES => compact::read(self, &mut sketch.bins, last, layout)?,
             _ => plain::read(self, &mut sketch.bins, last, layout)?,
         };
-        // proof that nothing overflows: at most 2^34 cells of at most 2^38 rows and 2^71 units
-        let sums = || columns.iter().flat_map(|column| &column.sums);
-        let (n, units) = sums().fold((0, 0), |(n, units), sums| (n + u128::from(sums.count()), units + sums.units()));
-        require(n <= MOST_ROWS.into() && units <= MOST_UNITS, "more rows or weight than a sketch can hold")?;
-        // proof: at most 2^38
-        (sketch.n, sketch.units) = (n as u64, units);
+        sketch.count_rows(&columns)?;
         Ok(Tables::of(columns))
     }
 
     fn options(&mut self) -> Result<SketchOptions, Error> {
         let profile = match self.version {
-            CURRENT => {
+            PROFILES => {
                 let code = self.byte()?;
                 let profile = Profile::ALL.get(usize::from(code)).copied();
                 profile.ok_or_else(|| Error::invalid_sketch(format!("the profile must be 0 or 1, got {code}")))?
@@ -305,10 +368,7 @@ impl<'a> Reader<'a> {
         let largest_logit = if self.version > 1 { self.double()? } else { LARGEST_LOGIT };
         let is_own = self.version != 2 || largest_logit != LARGEST_LOGIT;
         require(is_own, "a largest logit of 708 is of version 1")?;
-        let n_sets = self.count("declared binnings", 16)?;
-        let n_bins: Vec<usize> =
-            (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;
-        require(n_bins.is_sorted_by(|a, b| a < b), "declared binnings do not ascend")?;
+        let n_bins = self.binnings()?;
         let options = SketchOptions::new()
             .profile(profile)
             .resolution(resolution.into())
@@ -318,6 +378,14 @@ impl<'a> Reader<'a> {
             .n_bins(&n_bins);
         options.check().map_err(|error| Error::invalid_sketch(error.to_string()))?;
         Ok(options)
+    }
+
+    fn binnings(&mut self) -> Result<Vec<usize>, Error> {
+        let n_sets = self.count("declared binnings", 16)?;
+        let n_bins: Vec<usize> =
+            (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;
+        require(n_bins.is_sorted_by(|a, b| a < b), "declared binnings do not ascend")?;
+        Ok(n_bins)
     }
 
     fn report(&mut self) -> Result<InputReport, Error> {
@@ -351,6 +419,11 @@ pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
     require(all_read, format!("cells have {n} rows, but {} were read", report.n_rows))?;
     let counts_fit = sketch.n_clipped <= *n && sketch.n_rounded_weights <= *n;
     require(counts_fit, "more rows were clipped or rounded than there are")?;
+    let has_weights = sketch.is_weighted() || sketch.n_rounded_weights == 0;
+    require(has_weights, "weights were rounded, but there are none")?;
+    let has_room = sketch.is_weighted() || *n == 0 || sketch.options().weight_unit_bits() <= LARGEST_BITS;
+    require(has_room, "a weight of 1 has more units than a weight can have")?;
+    require(*n > 0 || sketch.score_error == 0.0, "there is an error of scores without scores")?;
     let positive: u128 = with_tables!(&sketch.cells, tables => positive_units(tables));
     for totals in &sketch.bins {
         // proof: a bin has at most 2^38 rows and 2^71 units, and there are at most 10000
@@ -359,7 +432,27 @@ pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
         let agree = (rows, sum(|bin| bin.weight), sum(|bin| bin.positive)) == (*n, *units, positive);
         require(agree, "bins and cells hold different rows")?;
     }
+    for pair in sketch.bins.windows(2) {
+        require(agree_at_edges(&pair[0], &pair[1]), "binnings hold different rows")?;
+    }
     Ok(())
+}
+
+/// Whether all rows below each edge that two binnings have are the same, as far as sums tell.
+fn agree_at_edges(a: &[BinTotals], b: &[BinTotals]) -> bool {
+    let n_common = gcd(a.len(), b.len());
+    let below = |totals: &[BinTotals]| {
+        let mut sum = BinTotals::default();
+        totals.iter().for_each(|bin| sum.add(*bin));
+        sum
+    };
+    let parts = a.chunks(a.len() / n_common).zip(b.chunks(b.len() / n_common));
+    // proof that nothing overflows: all rows together have at most 2^71 units
+    parts.into_iter().all(|(a, b)| below(a) == below(b))
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Of settled tables.
@@ -369,10 +462,14 @@ fn positive_units<S: Sums>(tables: &Tables<S>) -> u128 {
 }
 
 /// Rejects the sums of a bin that no rows can have; those of a bin with rows.
-fn check_bin(totals: &BinTotals) -> Result<(), Error> {
+fn check_bin(totals: &BinTotals, place: usize, n_bins: usize) -> Result<(), Error> {
     let BinTotals { count, weight, positive, probability } = *totals;
-    let valid = count <= MOST_ROWS && weight <= MOST_UNITS;
-    if !valid || positive > weight || probability > weight << PROBABILITY_BITS {
+    let fits = count <= MOST_ROWS && weight <= MOST_UNITS.min(u128::from(count) << LARGEST_BITS);
+    // Of p in the bin, cut to 56 bits as its edges are.
+    let edge = |k: usize| (k as f64 / n_bins as f64 * 2f64.powi(PROBABILITY_BITS as i32)) as u128;
+    // proof that nothing overflows: at most 2^71 units, and edges are at most 2^56
+    let is_inside = || (weight * edge(place)..=weight * edge(place + 1)).contains(&probability);
+    if !fits || positive > weight || !is_inside() {
         return Err(Error::invalid_sketch("a bin has sums that no rows can have"));
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Bins and cells of versions 1 and 2: numbers of seven bits a byte.
 
+use std::iter::repeat;
+
 use super::stored::{Stored, check_sums};
 use super::{MOST_ROWS, MOST_UNITS, Reader, Writer, check_bin};
 use crate::Error;
@@ -8,7 +10,12 @@ use crate::sketch::N_TABLES;
 use crate::sketch::layout::Layout;
 use crate::sketch::table::{Column, Table};
 
-pub(super) fn write<S: Stored>(bytes: &mut Writer, bins: &[Vec<BinTotals>], tables: &[Table<S>; N_TABLES]) {
+pub(super) fn write<S: Stored>(
+    bytes: &mut Writer,
+    bins: &[Vec<BinTotals>],
+    tables: &[Table<S>; N_TABLES],
+    layout: Layout,
+) {
     for totals in bins.iter().flatten() {
         // Of a bin without rows only that it has none.
         bytes.number(totals.count.into());
@@ -26,7 +33,7 @@ pub(super) fn write<S: Stored>(bytes: &mut Writer, bins: &[Vec<BinTotals>], tabl
         for (cell, sums) in table.iter() {
             bytes.number(u128::from(cell - next));
             next = cell + 1;
-            sums.write(bytes);
+            sums.write(bytes, layout);
         }
     }
 }
@@ -37,7 +44,8 @@ pub(super) fn read<S: Stored>(
     last: u32,
     layout: Layout,
 ) -> Result<[Column<S>; N_TABLES], Error> {
-    for totals in bins.iter_mut().flatten() {
+    let all = bins.iter_mut().flat_map(|totals| (0..).zip(repeat(totals.len())).zip(totals));
+    for ((place, n_bins), totals) in all {
         totals.count = bytes.count("rows of a bin", MOST_ROWS)?;
         if totals.count > 0 {
             totals.weight = match S::WEIGHTED {
@@ -45,7 +53,7 @@ pub(super) fn read<S: Stored>(
                 false => totals.count.into(),
             };
             (totals.positive, totals.probability) = (bytes.number()?, bytes.number()?);
-            check_bin(totals)?;
+            check_bin(totals, place, n_bins)?;
         }
     }
     let mut columns: [Column<S>; N_TABLES] = std::array::from_fn(|_| Column::default());
