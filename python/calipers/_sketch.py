@@ -184,7 +184,7 @@ class Sketch:
         ----------
         version : int, optional
             The newest version of the format that the reader knows, if that is older than this
-            calipers: 1 or 2 for the exact profile. Every version is read.
+            calipers: 1 or 2 for the exact profile, 3 for rows that sum to 1. Every version is read.
         """
         return self._held.to_bytes(version)
 

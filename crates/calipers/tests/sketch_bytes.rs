@@ -75,8 +75,8 @@ fn a_version_is_written_where_it_can_hold_the_sketch() {
         }
         assert_eq!(sketch.to_bytes_for(3).unwrap(), sketch.to_bytes());
     }
-    for version in [0, 4] {
-        let text = format!("version must be from 1 to 3, got {version}");
+    for version in [0, 5] {
+        let text = format!("version must be from 1 to 4, got {version}");
         assert_eq!(plain().to_bytes_for(version).unwrap_err().to_string(), text);
     }
 }
@@ -85,7 +85,7 @@ fn a_version_is_written_where_it_can_hold_the_sketch() {
 fn what_is_no_sketch_is_refused_with_the_reason() {
     let reason = |bytes: &[u8]| Sketch::from_bytes(bytes).unwrap_err().to_string();
     let mut newer = GOLDEN_PLAIN.to_vec();
-    newer[8] = 4;
+    newer[8] = 5;
     let mut damaged = GOLDEN_PLAIN.to_vec();
     damaged[100] ^= 1;
     let longer = [GOLDEN_PLAIN, &[0]].concat();
@@ -93,7 +93,7 @@ fn what_is_no_sketch_is_refused_with_the_reason() {
         (b"", "they do not begin with \"calipers\""),
         (b"PAR1", "they do not begin with \"calipers\""),
         (b"calipers", "they end early"),
-        (&newer, "version must be from 1 to 3, got 4; a newer calipers wrote them"),
+        (&newer, "version must be from 1 to 4, got 5; a newer calipers wrote them"),
         (&damaged, "the checksum is wrong, so they were damaged or cut"),
         (&longer, "the checksum is wrong, so they were damaged or cut"),
     ];

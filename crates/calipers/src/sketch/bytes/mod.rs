@@ -3,8 +3,9 @@
 //! ```text
 //! magic | version | header in numbers of seven bits a byte | bins and cells | checksum
 //! ```
-//! Versions 1 and 2 have bins and cells as numbers of seven bits a byte (`plain.rs`), version 3 as
-//! bits (`compact.rs`). Written is version 3, read are all.
+//! Versions 1 and 2 have bins and cells as numbers of seven bits a byte (`plain.rs`), versions 3
+//! and 4 as bits (`compact.rs`). Version 4 counts rows with inexact sums. Written is version 3, and
+//! version 4 where there are such rows; read are all.
 //!
 //! Every sketch has one form in a version, and every form one sketch: numbers have the shortest
 //! form, cells ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes
@@ -33,11 +34,14 @@ pub(super) use stored::{Stored, check_sums};
 const MAGIC: &[u8; 8] = b"calipers";
 
 /// Of sketches that take raw scores as they are up to ±708; of all others of the exact profile,
-/// which have that limit; and of all.
-const VERSIONS: [u8; 3] = [1, 2, 3];
+/// which have that limit; of all whose row sums are exact; and of the others.
+const VERSIONS: [u8; 4] = [1, 2, 3, 4];
 
-/// The version that is written.
-const CURRENT: u8 = 3;
+/// The first version that has bins and cells as bits, which is written unless another is needed.
+const COMPACT: u8 = 3;
+
+/// The version that counts rows with inexact sums.
+const INEXACT_SUMS: u8 = 4;
 
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
@@ -45,7 +49,7 @@ const CHECKSUM: usize = 4;
 impl Sketch {
     /// The sketch as bytes, the same for the same rows however they came.
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.written(CURRENT)
+        self.written(self.oldest_version().max(COMPACT))
     }
 
     /// The sketch as bytes for readers that know the format up to some version, as those of
@@ -63,14 +67,23 @@ impl Sketch {
     pub fn to_bytes_for(&self, version: u8) -> Result<Vec<u8>, Error> {
         let [first, .., last] = VERSIONS;
         Error::require((first..=last).contains(&version), "version", format!("from {first} to {last}"), version)?;
-        let options = self.options();
-        let (is_exact, own_limit) =
-            (options.profile_value() == Profile::Exact, options.largest_logit_value() != LARGEST_LOGIT);
-        let needed = if !is_exact { CURRENT } else { 1 + u8::from(own_limit) };
-        let rule = format!("at least {needed} for the profile and the largest logit of the sketch");
+        let needed = self.oldest_version();
+        let rule = format!("at least {needed} for the profile, the largest logit and the row sums of the sketch");
         Error::require(version >= needed, "version", rule, version)?;
         // Versions 1 and 2 share no sketches.
-        Ok(self.written(if version < CURRENT { needed } else { version }))
+        Ok(self.written(if version < COMPACT { needed } else { needed.max(COMPACT) }))
+    }
+
+    /// The first version that can hold the sketch.
+    fn oldest_version(&self) -> u8 {
+        let options = self.options();
+        if self.report.n_inexact_sums > 0 {
+            INEXACT_SUMS
+        } else if options.profile_value() != Profile::Exact {
+            COMPACT
+        } else {
+            1 + u8::from(options.largest_logit_value() != LARGEST_LOGIT)
+        }
     }
 
     fn written(&self, version: u8) -> Vec<u8> {
@@ -87,8 +100,8 @@ impl Sketch {
         with_tables!(&self.cells, tables => {
             let settled = tables.settled(layout);
             match version {
-                CURRENT => compact::write(&mut bytes, &self.bins, settled.tables(), layout),
-                _ => plain::write(&mut bytes, &self.bins, settled.tables()),
+                ..COMPACT => plain::write(&mut bytes, &self.bins, settled.tables()),
+                _ => compact::write(&mut bytes, &self.bins, settled.tables(), layout),
             }
         });
         let checksum = crc32fast::hash(&bytes.0);
@@ -131,7 +144,7 @@ pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
     fn options(&mut self, options: &SketchOptions, version: u8) {
-        if version == CURRENT {
+        if version >= COMPACT {
             self.byte(options.profile_value() as u8);
         }
         self.byte(options.resolution_bits() as u8);
@@ -167,6 +180,9 @@ impl Writer {
         self.number(report.n_ties.into());
         for kind in KINDS {
             self.number(report.left_out.get(kind).copied().unwrap_or(0).into());
+        }
+        if report.n_inexact_sums > 0 {
+            self.number(report.n_inexact_sums.into());
         }
     }
 }
@@ -279,8 +295,8 @@ impl<'a> Reader<'a> {
     fn bins_and_tables<S: Stored>(&mut self, sketch: &mut Sketch) -> Result<Tables<S>, Error> {
         let (last, layout) = (sketch.last_cell(sketch.scale), sketch.layout());
         let columns: [Column<S>; N_TABLES] = match self.version {
-            CURRENT => compact::read(self, &mut sketch.bins, last, layout)?,
-            _ => plain::read(self, &mut sketch.bins, last, layout)?,
+            ..COMPACT => plain::read(self, &mut sketch.bins, last, layout)?,
+            _ => compact::read(self, &mut sketch.bins, last, layout)?,
         };
         // proof that nothing overflows: at most 2^34 cells of at most 2^38 rows and 2^71 units
         let sums = || columns.iter().flat_map(|column| &column.sums);
@@ -293,7 +309,7 @@ impl<'a> Reader<'a> {
 
     fn options(&mut self) -> Result<SketchOptions, Error> {
         let profile = match self.version {
-            CURRENT => {
+            COMPACT.. => {
                 let code = self.byte()?;
                 let profile = Profile::ALL.get(usize::from(code)).copied();
                 profile.ok_or_else(|| Error::invalid_sketch(format!("the profile must be 0 or 1, got {code}")))?
@@ -338,6 +354,10 @@ impl<'a> Reader<'a> {
             n_left_out += count;
         }
         require(n_left_out <= n_rows, format!("{n_left_out} rows were left out of {n_rows}"))?;
+        if self.version == INEXACT_SUMS {
+            report.n_inexact_sums = self.count("rows with inexact sums", n_rows - n_left_out)?;
+            require(report.n_inexact_sums > 0, "without rows that have inexact sums the version is 3")?;
+        }
         Ok(report)
     }
 }
