@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from calipers._result import html_table, plain
 
 # In the order of `Estimate.to_dict`.
-_COUNTS = ("n_clipped", "n_ties", "n_rounded", "left_out")
+_COUNTS = ("n_clipped", "n_ties", "n_rounded", "n_inexact_sums", "left_out")
 _ATTRIBUTES = ("measure", "numerical_bound", "standard_error", "n", *_COUNTS, "settings", "per_class")
 # Settings that the repr shows, where they are set.
 _OF_SMOOTHING = ("sigma", "noise", "smoothing", "kernel", "bandwidth", "length_scale", "link")
@@ -38,6 +38,9 @@ class Estimate(float):
         Rows in which several classes tie for the top.
     n_rounded : int
         Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1.
+    n_inexact_sums : int
+        Rows whose class probabilities sum to 1 within ``sum_tolerance``, but not within 0.001. They
+        were used as given.
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
     settings : dict
@@ -66,6 +69,7 @@ class Estimate(float):
     n_clipped: int
     n_ties: int
     n_rounded: int
+    n_inexact_sums: int
     left_out: dict[str, int]
     settings: dict[str, Any]
     per_class: tuple[Estimate, ...] | None
@@ -82,11 +86,12 @@ class Estimate(float):
         n_clipped: int = 0,
         n_ties: int = 0,
         n_rounded: int = 0,
+        n_inexact_sums: int = 0,
         left_out: dict[str, int] | None = None,
         per_class: tuple[Estimate, ...] | None = None,
     ) -> Estimate:
         self = super().__new__(cls, value)
-        counts = (n, n_clipped, n_ties, n_rounded, {} if left_out is None else left_out)
+        counts = (n, n_clipped, n_ties, n_rounded, n_inexact_sums, {} if left_out is None else left_out)
         attributes = (measure, numerical_bound, standard_error, *counts, settings, per_class)
         for name, attribute in zip(_ATTRIBUTES, attributes, strict=True):
             object.__setattr__(self, name, attribute)

@@ -147,7 +147,7 @@ class Recalibrator(FittedMap):
         return self._fit(self._rows(Recalibrator.fit, y_true, y_prob, rows), cluster, groups)
 
     def predict_proba(
-        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 1e-3
+        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 0.02
     ) -> NDArray[np.float64]:
         """Recalibrated probabilities of new rows, in the shape of those that are given.
 
@@ -171,7 +171,7 @@ class Recalibrator(FittedMap):
         return self._map().apply(columns, options, self._groups_of(groups)).reshape(columns.scores.shape)
 
     def transform(
-        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 1e-3
+        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 0.02
     ) -> NDArray[np.float64]:
         """The same as `predict_proba`.
 
@@ -186,7 +186,7 @@ class Recalibrator(FittedMap):
         """
         return self.predict_proba(y_prob, groups=groups, sum_tolerance=sum_tolerance)
 
-    def predict_interval(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> ProbabilityIntervals:
+    def predict_interval(self, y_prob: ArrayLike, *, sum_tolerance: float = 0.02) -> ProbabilityIntervals:
         """Recalibrated probabilities of outcome 1 with intervals, for the method "venn_abers".
 
         Its ends are the probabilities that isotonic regression would give if the outcome of the row

@@ -184,7 +184,8 @@ class Sketch:
         ----------
         version : int, optional
             The newest version of the format that the reader knows, if that is older than this
-            calipers: 3, or 1 and 2 for the exact profile. Every version is read.
+            calipers: 3 if class probabilities sum to 1 within 0.001, and also 1 and 2 for the exact
+            profile. Every version is read.
         """
         return self._held.to_bytes(version)
 

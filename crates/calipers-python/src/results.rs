@@ -266,6 +266,7 @@ pub(crate) fn estimate<'py>(
         n_clipped: estimate.n_clipped,
         n_ties: estimate.input.n_ties,
         n_rounded: estimate.input.n_rounded,
+        n_inexact_sums: estimate.input.n_inexact_sums,
         left_out: estimate.input.left_out.clone(),
         settings: with_input(py, &estimate.settings, input)?,
         per_class: (!per_class.is_empty()).then_some(per_class),

@@ -32,7 +32,7 @@ def temperature_sketch(
     weight: str | None = None,
     from_logits: bool = False,
     invalid: str = "reject",
-    sum_tolerance: float = 1e-3,
+    sum_tolerance: float = 0.02,
 ) -> TemperatureSketch:
     """The sketch of all rows of a DataFrame, from which temperature scaling is fitted.
 
@@ -84,7 +84,7 @@ def temperature_sketches(
     weight: str | None = None,
     from_logits: bool = False,
     invalid: str = "reject",
-    sum_tolerance: float = 1e-3,
+    sum_tolerance: float = 0.02,
 ) -> dict[Any, TemperatureSketch]:
     """The sketch of each group of rows, from which its temperature is fitted.
 

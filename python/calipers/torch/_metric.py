@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Any] = {
     "multiclass": None,
     "ties": "first",
     "invalid": "reject",
-    "sum_tolerance": 1e-3,
+    "sum_tolerance": 0.02,
 }
 
 
@@ -139,7 +139,7 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         tolerance: float = 1e-6,
         ties: Ties = "first",
         invalid: Invalid = "reject",
-        sum_tolerance: float = 1e-3,
+        sum_tolerance: float = 0.02,
         resolution: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -247,8 +247,9 @@ pub(crate) struct InputRules {
     #[arg(long, value_name = "RULE", default_value = "first", value_parser = one_of::<Ties>(Ties::NAMES))]
     pub(crate) ties: Ties,
 
-    /// How far the class probabilities of a row may be from summing to 1
-    #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
+    /// How far the class probabilities of a row may be from summing to 1. Rows are used as given;
+    /// those that are off by more than 0.001 are counted
+    #[arg(long, value_name = "X", default_value = "0.02", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: f64,
 
     /// What happens to an invalid row: reject the file, naming the line of a text file, or the row

@@ -129,6 +129,7 @@ pub(crate) fn input(report: &InputReport) -> Value {
         "n_left_out": report.n_left_out(),
         "left_out": report.left_out,
         "n_rounded": report.n_rounded,
+        "n_inexact_sums": report.n_inexact_sums,
         "n_ties": report.n_ties,
     })
 }

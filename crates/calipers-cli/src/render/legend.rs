@@ -120,9 +120,10 @@ pub(crate) fn counted(n: u64, what: &str) -> Option<String> {
     (n > 0).then(|| format!("{} {what}", number::count(n)))
 }
 
-/// What was tied or rounded; [`left_out`](super::left_out) has what was left out.
+/// What was tied, rounded or inexact; [`left_out`](super::left_out) has what was left out.
 pub(crate) fn of_input(input: &InputReport) -> impl Iterator<Item = String> {
-    let notes = [counted(input.n_ties, "tied"), counted(input.n_rounded, "rounded")];
+    let sums = counted(input.n_inexact_sums, "inexact sums");
+    let notes = [counted(input.n_ties, "tied"), counted(input.n_rounded, "rounded"), sums];
     notes.into_iter().flatten()
 }
 
@@ -177,17 +178,22 @@ pub(crate) fn under<'a, F>(
         _ => "the first of them counts",
     };
     let tied = inputs.clone().any(|input| input.n_ties > 0);
-    let rounded = inputs.any(|input| input.n_rounded > 0);
+    let rounded = inputs.clone().any(|input| input.n_rounded > 0);
+    let inexact = inputs.any(|input| input.n_inexact_sums > 0);
     let lines = [
         rows_read(results),
         if tied { format!("tied: rows with several top classes; {rule}.\n") } else { String::new() },
         if rounded { ROUNDED.to_owned() } else { String::new() },
+        if inexact { INEXACT_SUMS.to_owned() } else { String::new() },
         guesses(results, names),
     ];
     lines.concat()
 }
 
 const ROUNDED: &str = "rounded: probabilities outside [0, 1] by no more than rounding, read as 0 or 1.\n";
+
+const INEXACT_SUMS: &str =
+    "inexact sums: rows whose class probabilities sum to 1 only within --sum-tolerance, used as given.\n";
 
 /// Which columns were found by name: a line for all files, or one for each kind of them.
 fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {

@@ -61,7 +61,7 @@ fn at_place(text: &str, path: &Path) -> String {
     format!("{before}in {place}{after}")
 }
 
-fn flags(options: &Map<String, Value>) -> Vec<String> {
+pub(crate) fn flags(options: &Map<String, Value>) -> Vec<String> {
     let flag = |(name, value): (&String, &Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match name.as_str() {
@@ -103,7 +103,7 @@ fn csv(columns: &[(&str, &Vec<Value>)], n: usize) -> String {
     lines.iter().map(|line| line.join(",") + "\n").collect()
 }
 
-fn array(values: &[Value]) -> Array {
+pub(crate) fn array(values: &[Value]) -> Array {
     let (mut shape, mut flat) = (vec![values.len() as u64], values.to_vec());
     while let Some(Value::Array(first)) = flat.first() {
         shape.push(first.len() as u64);

@@ -55,6 +55,9 @@ fn of_model(model: &ModelValues, several: bool) -> Markup {
                 @if !left_out.is_empty() { "; left out: " (left_out.join(", ")) }
                 @if model.input.n_ties > 0 { "; " (count(model.input.n_ties)) " with tied top classes" }
                 @if model.input.n_rounded > 0 { "; " (count(model.input.n_rounded)) " rounded into [0, 1]" }
+                @if model.input.n_inexact_sums > 0 {
+                    "; " (count(model.input.n_inexact_sums)) " whose class probabilities do not sum to 1 within 0.001, used as given"
+                }
             }
             dt { "Clipped" }
             dd { (count(model.n_clipped)) " probabilities, for LS-ECE only" }

@@ -81,7 +81,8 @@ impl Predictions<'_> {
         let mut counts = vec![0u64; n_groups];
         numbers.iter().for_each(|number| counts[*number as usize] += 1);
         reports.iter_mut().zip(counts).for_each(|(report, n_rows)| report.n_rows = n_rows);
-        if self.report.n_rounded > 0 || !self.report.left_out.is_empty() {
+        let InputReport { n_rounded, n_inexact_sums, left_out, .. } = &self.report;
+        if *n_rounded > 0 || *n_inexact_sums > 0 || !left_out.is_empty() {
             checks::count_by_group(&self.input, numbers, &mut reports);
         }
         if view.report().n_ties > 0 {

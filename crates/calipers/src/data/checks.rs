@@ -1,4 +1,16 @@
 //! Input validation, on a batch of rows in parallel.
+//!
+//! # Row sums
+//! The probabilities of a row sum to 1 within [`ROUNDED_SUM`], or within the tolerance that the
+//! caller sets. Values that were rounded to d digits are off by at most 10^-d / 2 each, so that k
+//! of them sum to 1 within k 10^-d / 2: within 0.02 for two digits and up to four classes. With
+//! more classes the errors mostly cancel: they have a standard deviation of 10^-d / sqrt(12), and
+//! their sum has one of 0.009 for two digits and ten classes.
+//!
+//! Rows that are off by more than [`EXACT_SUM`] are counted, and a note reports them: this is where
+//! rounding to three digits ends and coarser rounding, or a class that was left out, begins. No row
+//! is divided by its sum: that would change values which somebody has published, and the division
+//! cannot know which of them was rounded up. The probability of a class is used as given.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,6 +48,12 @@ fn rounding_of_sum(n_classes: usize) -> f64 {
     (n_classes.min(1 << 14) + 1) as f64 * f64::from(f32::EPSILON) / 2.0
 }
 
+/// How far the probabilities of a row may be from summing to 1 without being counted.
+const EXACT_SUM: f64 = 1e-3;
+
+/// How far they may be from it, unless the caller sets another tolerance.
+pub(super) const ROUNDED_SUM: f64 = 0.02;
+
 /// What to do with a row that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Invalid {
@@ -59,6 +77,9 @@ pub struct InputReport {
     /// Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1: by at
     /// most 1e-5, and 2^-24 for each class.
     pub n_rounded: u64,
+    /// Rows whose class probabilities sum to 1 within the tolerance, but not within 0.001. They are
+    /// used as given.
+    pub n_inexact_sums: u64,
     /// Rows in which several classes tie for the top; only top-class views count them.
     pub n_ties: u64,
 }
@@ -73,6 +94,7 @@ impl InputReport {
     pub fn absorb(&mut self, other: &InputReport) {
         self.n_rows += other.n_rows;
         self.n_rounded += other.n_rounded;
+        self.n_inexact_sums += other.n_inexact_sums;
         self.n_ties += other.n_ties;
         for (kind, count) in &other.left_out {
             *self.left_out.entry(kind).or_default() += count;
@@ -187,11 +209,27 @@ impl Fault {
     }
 }
 
+/// What is not quite right in rows that are valid.
+#[derive(Default, Clone, Copy)]
+struct Inexact {
+    /// Probabilities that are outside [0, 1] by rounding only.
+    n_rounded: u64,
+    /// Rows that do not sum to 1 within [`EXACT_SUM`].
+    n_sums: u64,
+}
+
+impl Inexact {
+    fn add_to(self, report: &mut InputReport) {
+        report.n_rounded += self.n_rounded;
+        report.n_inexact_sums += self.n_sums;
+    }
+}
+
 /// What one chunk of rows has shown.
 #[derive(Default)]
 struct ChunkCheck {
     faults: Vec<(usize, Fault)>,
-    n_rounded: u64,
+    inexact: Inexact,
     positive_weight: bool,
     positive_seen: bool,
 }
@@ -211,7 +249,7 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
         return Err(error_of(input, row, fault));
     }
     for chunk in chunks {
-        report.n_rounded += chunk.n_rounded;
+        chunk.inexact.add_to(&mut report);
         tally.positive_weight |= chunk.positive_weight;
         tally.positive_seen |= chunk.positive_seen;
         for (row, fault) in chunk.faults {
@@ -242,7 +280,7 @@ pub(super) fn count_by_group(input: &Input<'_>, numbers: &[u32], reports: &mut [
     for (row, number) in numbers.iter().enumerate() {
         let report = &mut reports[*number as usize];
         match check_row(input, row, false) {
-            Ok(n_rounded) => report.n_rounded += n_rounded,
+            Ok(inexact) => inexact.add_to(report),
             Err(fault) => *report.left_out.entry(fault.kind(input.rules.form)).or_default() += 1,
         }
     }
@@ -318,8 +356,9 @@ fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> Chu
     let scores_are_valid = holds_classes(input, rows.clone());
     for row in rows {
         match check_row(input, row, scores_are_valid) {
-            Ok(n_rounded) => {
-                found.n_rounded += n_rounded;
+            Ok(inexact) => {
+                found.inexact.n_rounded += inexact.n_rounded;
+                found.inexact.n_sums += inexact.n_sums;
                 found.positive_weight |= input.weights.is_some_and(|weights| weights.get(row) > 0.0);
                 if let Some(positive) = &input.rules.positive {
                     found.positive_seen |= input.labels.is_positive(row, positive);
@@ -357,26 +396,28 @@ fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
     match_floats!(input.scores, values => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)))
 }
 
-/// Whether all rows are rows of classes with scores that are valid for certain: the quick way
-/// through, which leaves the labels and weights to be checked.
+/// Whether all rows are rows of classes with scores that are valid for certain, and whose sums need
+/// not be counted: the quick way through, which leaves the labels and weights to be checked.
 fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
     let k = input.rules.n_classes;
     let values = rows.start * k..rows.end * k;
     k > 1
         && match_floats!(input.scores, scores => match input.rules.form {
             Form::Logits => class_rows::are_logits(&scores[values]),
-            Form::Probabilities => class_rows::are_distributions(&scores[values], k, input.rules.sum_tolerance + rounding_of_sum(k)),
+            Form::Probabilities => {
+                let tolerance = input.rules.sum_tolerance.min(EXACT_SUM);
+                class_rows::are_distributions(&scores[values], k, tolerance + rounding_of_sum(k))
+            }
         })
 }
 
-/// Checks one row, whose scores may be known to be valid; returns how many of its probabilities
-/// were off by rounding only.
-fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<u64, Fault> {
+/// Checks one row, whose scores may be known to be valid and exact.
+fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<Inexact, Fault> {
     let missing = |column: Option<&[bool]>| column.is_some_and(|column| column[row]);
     if missing(input.missing_scores) {
         return Err(Fault::MissingScore);
     }
-    let n_rounded = if scores_are_valid { 0 } else { check_scores(input, row)? };
+    let inexact = if scores_are_valid { Inexact::default() } else { check_scores(input, row)? };
     // A label that is NaN is one that is missing: so tables of numbers have it.
     if missing(input.missing_labels) || input.labels.number(row).is_some_and(f64::is_nan) {
         return Err(Fault::MissingLabel);
@@ -389,18 +430,18 @@ fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<u6
     }
     match input.weights.map(|weights| weights.get(row)) {
         Some(weight) if !(weight.is_finite() && weight >= 0.0) => Err(Fault::Weight),
-        _ => Ok(n_rounded),
+        _ => Ok(inexact),
     }
 }
 
-fn check_scores(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
+fn check_scores(input: &Input<'_>, row: usize) -> Result<Inexact, Fault> {
     let k = input.rules.n_classes;
     let scores = (0..k).map(|class| input.scores.get(row * k + class));
     if input.rules.form == Form::Logits {
         // Differences of larger ones would overflow. Written so that NaN is found.
         return match scores.enumerate().find(|(_, logit)| !(logit.abs() <= 1e300)) {
             Some((class, _)) => Err(Fault::Score { class }),
-            None => Ok(0),
+            None => Ok(Inexact::default()),
         };
     }
     let (mut n_rounded, mut sum, rounding) = (0, 0.0, rounding(k));
@@ -414,10 +455,14 @@ fn check_scores(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
         }
         sum += probability;
     }
-    if k > 1 && (sum - 1.0).abs() > input.rules.sum_tolerance + rounding_of_sum(k) {
+    if k == 1 {
+        return Ok(Inexact { n_rounded, n_sums: 0 });
+    }
+    let (off, rounding) = ((sum - 1.0).abs(), rounding_of_sum(k));
+    if off > input.rules.sum_tolerance + rounding {
         return Err(Fault::RowSum { sum });
     }
-    Ok(n_rounded)
+    Ok(Inexact { n_rounded, n_sums: u64::from(off > EXACT_SUM + rounding) })
 }
 
 #[inline]

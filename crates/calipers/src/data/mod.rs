@@ -107,7 +107,8 @@ impl<'a> Input<'a> {
     }
 
     fn new(form: Form, scores: Floats<'a>, labels: Labels<'a>) -> Self {
-        let rules = Rules { form, n_classes: 1, sum_tolerance: 1e-3, invalid: Invalid::Reject, positive: None };
+        let sum_tolerance = checks::ROUNDED_SUM;
+        let rules = Rules { form, n_classes: 1, sum_tolerance, invalid: Invalid::Reject, positive: None };
         Input {
             rules,
             scores,
@@ -156,7 +157,8 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// How far the sum of a row of class probabilities may be from 1; 0.001 unless set.
+    /// How far the sum of a row of class probabilities may be from 1; 0.02 unless set. Rows that
+    /// are off by more than 0.001 are used as given and counted in [`InputReport`].
     pub fn sum_tolerance(mut self, tolerance: f64) -> Self {
         self.rules.sum_tolerance = tolerance;
         self

@@ -35,6 +35,9 @@ use crate::data::BinaryView;
 use crate::setters::setters;
 use crate::watch;
 
+/// Rows of a sample: what a machine with tens of gigabytes holds.
+const MOST_ROWS: usize = 1_000_000_000;
+
 /// Many samples of a population, each measured.
 ///
 /// # Definition
@@ -88,6 +91,9 @@ impl<'a> Simulation<'a> {
 
     fn check(&self) -> Result<(), Error> {
         Error::require(self.n > 0, "n", "positive", self.n)?;
+        // A score, an outcome, and what a measure makes of them.
+        let fits = Vec::<[f64; 4]>::new().try_reserve_exact(self.n).is_ok();
+        Error::require(fits && self.n <= MOST_ROWS, "n", format!("at most {MOST_ROWS}, and fit into memory"), self.n)?;
         Error::require((2..=100_000_000).contains(&self.n_runs), "runs", "from 2 to 100000000", self.n_runs)
     }
 

@@ -5,9 +5,9 @@
 //! head | for each declared binning, for each bin: 4 words | for each table, for each cell there can be: 4 words
 //! ```
 //! The head has the rows of each kind of scores, rows read, rows clipped, probabilities rounded,
-//! ties, and rows left out by kind. A bin has rows, rows with outcome 1 and the sum of p, a cell
-//! has rows, the sum of offsets and that of squares; the last of each takes two words, its low
-//! [`LOW`] bits and the rest.
+//! rows with inexact sums, ties, and rows left out by kind. A bin has rows, rows with outcome 1 and
+//! the sum of p, a cell has rows, the sum of offsets and that of squares; the last of each takes
+//! two words, its low [`LOW`] bits and the rest.
 //!
 //! # Limits
 //! Words are added modulo 2^64. In what is read, all rows together are at most [`MOST_ROWS`], so
@@ -30,8 +30,11 @@ const LOW: u32 = 32;
 /// Words of a bin and of a cell.
 const WIDTH: usize = 4;
 
-/// Rows of each kind of scores, rows read, clipped, rounded, ties, and those left out.
-const HEAD: usize = SCALES.len() + 4 + KINDS.len();
+/// Rows read, clipped, rounded, with inexact sums, and ties.
+const COUNTS: usize = 5;
+
+/// Rows of each kind of scores, the counts, and rows left out.
+const HEAD: usize = SCALES.len() + COUNTS + KINDS.len();
 
 /// The words of a sketch that are not zero, and where they stand among [`Sketch::dense_len`] words.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,9 +75,10 @@ impl Sketch {
         }
         let mut dense = Dense { score_error: self.score_error, ..Dense::default() };
         dense.put(0, SCALES.map(|scale| if self.scale == Some(scale) { self.n } else { 0 }));
-        let InputReport { n_rows, n_rounded, n_ties, left_out } = &self.report;
-        dense.put(SCALES.len(), [*n_rows, self.n_clipped, *n_rounded, *n_ties]);
-        dense.put(SCALES.len() + 4, KINDS.map(|kind| left_out.get(kind).copied().unwrap_or(0)));
+        let InputReport { n_rows, n_rounded, n_inexact_sums, n_ties, left_out } = &self.report;
+        let counts: [u64; COUNTS] = [*n_rows, self.n_clipped, *n_rounded, *n_inexact_sums, *n_ties];
+        dense.put(SCALES.len(), counts);
+        dense.put(SCALES.len() + COUNTS, KINDS.map(|kind| left_out.get(kind).copied().unwrap_or(0)));
         let mut at = HEAD;
         for totals in self.bins.iter().flatten() {
             let (low, high) = split(totals.probability);
@@ -140,11 +144,16 @@ impl Sketch {
             self.check_scale(Some(scale))?;
             self.scale = Some(scale);
         }
-        let (counts, left_out) = head[SCALES.len()..].split_at(4);
+        let (counts, left_out) = head[SCALES.len()..].split_at(COUNTS);
         Error::require(counts[0] <= MOST_ROWS, "rows", format!("at most {MOST_ROWS} in a sketch"), counts[0])?;
         self.n_clipped = rows(counts[1])?;
-        self.report =
-            InputReport { n_rows: counts[0], n_rounded: counts[2], n_ties: counts[3], ..InputReport::default() };
+        self.report = InputReport {
+            n_rows: counts[0],
+            n_rounded: counts[2],
+            n_inexact_sums: rows(counts[3])?,
+            n_ties: counts[4],
+            ..InputReport::default()
+        };
         for (kind, count) in KINDS.into_iter().zip(left_out) {
             if *count > 0 {
                 self.report.left_out.insert(kind, rows(*count)?);

@@ -92,6 +92,7 @@ fn report_without(whole: &InputReport, part: &InputReport) -> Result<InputReport
     let mut rest = InputReport {
         n_rows: less("rows", whole.n_rows, part.n_rows)?,
         n_rounded: less("rounded probabilities", whole.n_rounded, part.n_rounded)?,
+        n_inexact_sums: less("inexact row sums", whole.n_inexact_sums, part.n_inexact_sums)?,
         n_ties: less("ties", whole.n_ties, part.n_ties)?,
         left_out: whole.left_out.clone(),
     };

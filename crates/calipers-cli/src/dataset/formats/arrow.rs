@@ -171,6 +171,8 @@ impl Wanted {
                 length => return Err(self.role.other_length(place(row), &self.name, length, k)),
             }
         }
+        let n_missing = nulls.as_ref().map_or(0, |nulls| nulls.null_count());
+        self.role.check_missing_lists(n_missing, bounds.len(), k)?;
         let values = match bounds.first().zip(bounds.last()) {
             // Lists without gaps are one run of values.
             Some(((start, _), (_, end))) if nulls.is_none() => self.values(&*items.slice(*start, end - start))?,

@@ -67,7 +67,26 @@ impl Role {
     pub(crate) fn other_length(self, place: Place, column: &str, length: usize, before: usize) -> Error {
         self.wrong_shape(format!("{length} values in {place} of column {column} and {before} before it"))
     }
+
+    /// An error where missing lists would take far more memory than the file has values for. A
+    /// missing list gets a place for each class, so that a small file could ask for any amount.
+    pub(crate) fn check_missing_lists(self, n_missing: usize, n_rows: usize, n_classes: usize) -> Result<(), Error> {
+        let n_present = n_rows.saturating_sub(n_missing);
+        let most = n_present.saturating_mul(n_classes).saturating_mul(MISSING_FOR_EACH).saturating_add(FREE_MISSING);
+        if n_classes == 1 || n_missing.saturating_mul(n_classes) <= most {
+            return Ok(());
+        }
+        Err(self.wrong_shape(format!(
+            "{n_missing} of {n_rows} lists of {n_classes} values missing, which is too many to keep; remove these rows"
+        )))
+    }
 }
+
+/// How many values of missing lists are kept whatever a file has: 512 MiB of doubles.
+const FREE_MISSING: usize = 1 << 26;
+
+/// How many more are kept for each value that is there.
+const MISSING_FOR_EACH: usize = 16;
 
 /// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a
 /// mapped file, or the buffer that a library decoded into.
@@ -277,6 +296,10 @@ impl Column {
 
     pub(crate) fn n_rows(&self) -> usize {
         self.values.len() / self.n_classes.max(1)
+    }
+
+    pub(crate) fn n_missing(&self) -> usize {
+        self.missing.as_ref().map_or(0, |missing| missing.iter().filter(|missing| **missing).count())
     }
 
     pub(crate) fn is_missing(&self, row: usize) -> bool {

@@ -60,8 +60,13 @@ impl Table for NpzTable {
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         let arrays = wanted.iter().map(|&(index, role)| {
-            let file = archive.by_index(self.places[index]).map_err(failed)?;
-            NpyArray::read(file, role).map_err(|error| match error.downcast::<Error>() {
+            let mut file = archive.by_index(self.places[index]).map_err(failed)?;
+            let array = NpyArray::read(&mut file, role);
+            // The checksum of a member is compared at its end, which is behind that of the array.
+            // If it is wrong, any other error is a consequence.
+            std::io::copy(&mut file, &mut std::io::sink())
+                .with_context(|| format!("array {} is damaged; get or write the file again", self.names[index]))?;
+            array.map_err(|error| match error.downcast::<Error>() {
                 Ok(error) => self.in_column(error.into(), wanted, index),
                 Err(error) => error.context(format!("array {}", self.names[index])),
             })

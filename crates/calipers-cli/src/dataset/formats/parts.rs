@@ -109,7 +109,7 @@ pub(crate) fn collect(
             return Ok(None);
         }
         let mut columns: Vec<Vec<Column>> = wanted.iter().map(|_| Vec::new()).collect();
-        let (mut n_rows, mut numbering) = (0, Numbering::default());
+        let (mut n_rows, mut n_missing, mut numbering) = (0, vec![0; wanted.len()], Numbering::default());
         for part in stream.parts() {
             let part = part.map_err(|failure| failure.error)?;
             numbering.push(n_rows, part.first_row);
@@ -117,7 +117,12 @@ pub(crate) fn collect(
             if n_rows > most_rows {
                 return Ok(None);
             }
-            columns.iter_mut().zip(part.columns).for_each(|(column, part)| column.push(part));
+            for (index, part) in part.columns.into_iter().enumerate() {
+                n_missing[index] += part.n_missing();
+                // proof: rows that are in memory
+                wanted[index].1.check_missing_lists(n_missing[index], n_rows as usize, part.n_classes)?;
+                columns[index].push(part);
+            }
         }
         stream.finish()?;
         let whole = columns.into_iter().zip(wanted).map(|(parts, (_, role))| Ok(Column::concat(parts, *role)?));

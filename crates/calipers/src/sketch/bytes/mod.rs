@@ -41,7 +41,8 @@ pub(super) use stored::{Stored, check_sums};
 const MAGIC: &[u8; 8] = b"calipers";
 
 /// Of sketches that take raw scores as they are up to ±708; of all others of the exact profile,
-/// which have that limit; of all; and of all, with all bits of squared weights.
+/// which have that limit; of all whose row sums are exact; and of all, with all bits of squared
+/// weights.
 const VERSIONS: [u8; 4] = [1, 2, 3, 4];
 
 /// The first version that has profiles, and the one that is written.
@@ -72,14 +73,23 @@ impl Sketch {
     pub fn to_bytes_for(&self, version: u8) -> Result<Vec<u8>, Error> {
         let [first, .., last] = VERSIONS;
         Error::require((first..=last).contains(&version), "version", format!("from {first} to {last}"), version)?;
-        let options = self.options();
-        let (is_exact, own_limit) =
-            (options.profile_value() == Profile::Exact, options.largest_logit_value() != LARGEST_LOGIT);
-        let needed = if !is_exact { PROFILES } else { 1 + u8::from(own_limit) };
-        let rule = format!("at least {needed} for the profile and the largest logit of the sketch");
+        let needed = self.oldest_version();
+        let rule = format!("at least {needed} for the profile, the largest logit and the row sums of the sketch");
         Error::require(version >= needed, "version", rule, version)?;
         // Versions 1 and 2 share no sketches.
         Ok(self.written(if version < PROFILES { needed } else { version }))
+    }
+
+    /// The first version that can hold the sketch: only the current one counts inexact row sums.
+    fn oldest_version(&self) -> u8 {
+        let options = self.options();
+        if self.report.n_inexact_sums > 0 {
+            CURRENT
+        } else if options.profile_value() != Profile::Exact {
+            PROFILES
+        } else {
+            1 + u8::from(options.largest_logit_value() != LARGEST_LOGIT)
+        }
     }
 
     fn written(&self, version: u8) -> Vec<u8> {

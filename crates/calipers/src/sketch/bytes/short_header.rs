@@ -15,9 +15,10 @@ use crate::Error;
 use crate::data::{InputReport, KINDS, Scale};
 use crate::sketch::{Cells, Profile, SCALES, Sketch, SketchOptions};
 
-/// Rows clipped, weights rounded, probabilities rounded, ties; those left out follow.
+/// Rows clipped, weights rounded, probabilities rounded, ties; then rows left out; then rows with
+/// inexact sums.
 const N_OWN: usize = 4;
-const N_COUNTS: usize = N_OWN + KINDS.len();
+const N_COUNTS: usize = N_OWN + KINDS.len() + 1;
 
 const MONITORING: u8 = 1 << 3;
 const OTHER_OPTIONS: u8 = 1 << 4;
@@ -33,7 +34,10 @@ fn counts(sketch: &Sketch) -> [u64; N_COUNTS] {
     let report = &sketch.report;
     let own = [sketch.n_clipped, sketch.n_rounded_weights, report.n_rounded, report.n_ties];
     let left_out = KINDS.map(|kind| report.left_out.get(kind).copied().unwrap_or(0));
-    std::array::from_fn(|place| if place < N_OWN { own[place] } else { left_out[place - N_OWN] })
+    let all = own.into_iter().chain(left_out).chain([report.n_inexact_sums]);
+    let mut counts = [0; N_COUNTS];
+    counts.iter_mut().zip(all).for_each(|(count, value)| *count = value);
+    counts
 }
 
 fn usual_options(profile: Profile) -> SketchOptions {
@@ -122,9 +126,9 @@ impl Reader<'_> {
             *count = self.count("rows", if place == 2 { n_rows << 25 } else { n_rows })?;
             require(*count > 0, "counts that are 0 take room")?;
         }
-        let [clipped, weights, rounded, ties, left_out @ ..] = counts;
+        let [clipped, weights, rounded, ties, left_out @ .., inexact_sums] = counts;
         (sketch.n_clipped, sketch.n_rounded_weights) = (clipped, weights);
-        (sketch.report.n_rounded, sketch.report.n_ties) = (rounded, ties);
+        (sketch.report.n_rounded, sketch.report.n_ties, sketch.report.n_inexact_sums) = (rounded, ties, inexact_sums);
         let present = KINDS.into_iter().zip(left_out).filter(|(_, count)| *count > 0);
         sketch.report.left_out.extend(present);
         // proof: each is at most 2^38

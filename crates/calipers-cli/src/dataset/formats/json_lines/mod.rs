@@ -125,7 +125,7 @@ fn push(
             length => Err(role.other_length(place, name, length, k)),
         },
         // In a column of lists a row without one is missing all of it.
-        Value::Cell(Cell::Missing) if k > 1 => column.push_all(place, std::iter::repeat_n(Cell::Missing, k), seen),
+        Value::Cell(Cell::Missing) if k > 1 => column.push_missing_list(place, seen),
         Value::Cell(_) | Value::Text(_) if k > 1 => Err(role.other_length(place, name, 1, k)),
         Value::Cell(cell) => column.push(place, *cell, seen),
         Value::Text(text) => column.push(place, Cell::Text(text), seen),

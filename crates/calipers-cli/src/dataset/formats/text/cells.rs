@@ -160,6 +160,7 @@ pub(in crate::dataset::formats) struct Cells {
     first_row: u64,
     n_classes: usize,
     missing: Vec<bool>,
+    n_missing_lists: usize,
     /// For columns that have to be numbers. A cell that is none is rejected, or stands as NaN,
     /// which will be counted.
     numbers: Vec<f64>,
@@ -176,9 +177,10 @@ impl Cells {
         n_rows: usize,
         n_classes: usize,
     ) -> Self {
-        let numbers = if role.is_numeric() { Vec::with_capacity(n_rows * n_classes) } else { Vec::new() };
+        // Of lists, which may be missing, room is made as they come.
+        let numbers = if role.is_numeric() && n_classes == 1 { Vec::with_capacity(n_rows) } else { Vec::new() };
         let (missing, texts) = (Vec::with_capacity(n_rows), Texts::default());
-        Cells { role, invalid, first_row, n_classes, missing, numbers, texts, content: 0 }
+        Cells { role, invalid, first_row, n_classes, missing, n_missing_lists: 0, numbers, texts, content: 0 }
     }
 
     pub(in crate::dataset::formats) fn push(
@@ -212,6 +214,13 @@ impl Cells {
         }
         self.missing.push(is_missing);
         Ok(())
+    }
+
+    /// A row whose list is missing: all of its values are.
+    pub(in crate::dataset::formats) fn push_missing_list(&mut self, place: Place, seen: &Numbers) -> Result<(), Error> {
+        self.n_missing_lists += 1;
+        self.role.check_missing_lists(self.n_missing_lists, self.missing.len() + 1, self.n_classes)?;
+        self.push_all(place, std::iter::repeat_n(Cell::Missing, self.n_classes), seen)
     }
 
     fn push_number(&mut self, place: Place, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {

@@ -6,18 +6,24 @@ use crate::Error;
 use crate::data::{InputReport, KINDS};
 
 const MAGIC: &[u8; 8] = b"calitemp";
-const VERSION: u8 = 1;
+
+/// Version 2 has the number of rows with inexact sums, and is written only where there are any.
+const VERSIONS: [u8; 2] = [1, 2];
 
 impl TemperatureSketch {
     /// The sketch as bytes, the same for the same rows however they came.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.push(VERSION);
+        let has_inexact_sums = self.report.n_inexact_sums > 0;
+        bytes.push(VERSIONS[usize::from(has_inexact_sums)]);
         let words = |bytes: &mut Vec<u8>, words: &[u64]| words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         let sums = &self.sums;
         words(&mut bytes, &[self.n_classes as u64, self.clip.to_bits(), sums.n, sums.n_clipped, sums.widest.to_bits()]);
         words(&mut bytes, &[self.report.n_rows, self.report.n_rounded, self.report.n_ties]);
         words(&mut bytes, &KINDS.map(|kind| self.report.left_out.get(kind).copied().unwrap_or(0)));
+        if has_inexact_sums {
+            words(&mut bytes, &[self.report.n_inexact_sums]);
+        }
         for sum in [sums.weight, sums.square, sums.own, sums.mean] {
             bytes.extend(sum.to_le_bytes());
         }
@@ -38,7 +44,7 @@ impl TemperatureSketch {
         let require = |valid: bool, reason: &str| if valid { Ok(()) } else { Err(Error::invalid_sketch(reason)) };
         require(bytes.starts_with(MAGIC), "they do not begin with \"calitemp\"")?;
         let version = bytes.get(MAGIC.len()).copied().ok_or_else(ends_early)?;
-        require(version == VERSION, &format!("version must be {VERSION}, got {version}"))?;
+        require(VERSIONS.contains(&version), &format!("version must be 1 or 2, got {version}"))?;
         let (content, checksum) = bytes.split_last_chunk::<4>().ok_or_else(ends_early)?;
         let is_intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
         require(is_intact, "the checksum is wrong, so they were damaged or cut")?;
@@ -58,6 +64,10 @@ impl TemperatureSketch {
             if count > 0 {
                 report.left_out.insert(kind, count);
             }
+        }
+        if version == VERSIONS[1] {
+            report.n_inexact_sums = reader.word()?;
+            require((1..=n).contains(&report.n_inexact_sums), "the number of rows with inexact sums is out of range")?;
         }
         let [weight, square, own, mean] = [reader.sum()?, reader.sum()?, reader.sum()?, reader.sum()?];
         require((weight > 0) == (n > 0) && [square, own, mean].iter().all(|sum| *sum >= 0), "a sum is negative")?;
