@@ -17,11 +17,13 @@ pub mod atlas;
 pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;
+pub mod drift;
 pub mod estimators;
 pub mod images;
 pub mod monitoring;
 pub mod rate;
 pub mod recalibration;
+pub mod segments;
 pub mod two_point;
 
 pub use page::{Agreement, File, Finding, Page};
@@ -88,5 +90,15 @@ pub const STUDIES: &[Study] = &[
         name: "monitoring",
         about: "false alarms, delays and onsets of monitors that look at 500 windows, beside tests that are repeated",
         run: monitoring::run,
+    },
+    Study {
+        name: "segments",
+        about: "of 300 groups with three off, which are found, and how often others are, after adjusting for their number",
+        run: segments::run,
+    },
+    Study {
+        name: "drift",
+        about: "size, power and coverage of the comparison of two samples that share no rows",
+        run: drift::run,
     },
 ];

@@ -165,6 +165,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) by: Vec<String>,
 
+    /// The option that `by` is from, for errors: a verb may take groups from another one.
+    #[arg(skip = "--by")]
+    pub(crate) by_option: &'static str,
+
     /// The scores are raw: logits or log-probabilities. Columns and arrays named logit or logits
     /// are always read as raw
     #[arg(long)]

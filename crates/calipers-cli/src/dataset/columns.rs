@@ -119,7 +119,7 @@ fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<
         None => WEIGHT.find(table)?,
         weight => weight,
     };
-    let (by, cluster) = (find_groups(table, &args.by)?, named("--cluster", cluster)?);
+    let (by, cluster) = (find_groups(table, &args.by, args.by_option)?, named("--cluster", cluster)?);
     let scored = scores.iter().flat_map(|model| model.places.iter().copied());
     let mut places: Vec<usize> = scored.chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
@@ -151,16 +151,16 @@ fn scores(columns: ClassColumns, args: &InputArgs) -> Scores {
     Scores { places, name, classes, form, form_guessed }
 }
 
-/// The columns that tell groups apart.
-pub(super) fn find_groups(table: &dyn Table, names: &[String]) -> Result<Vec<usize>> {
-    let has = |name: &str| find(table, "--by", name).is_ok();
+/// The columns that tell groups apart, which `option` names.
+pub(super) fn find_groups(table: &dyn Table, names: &[String], option: &str) -> Result<Vec<usize>> {
+    let has = |name: &str| find(table, option, name).is_ok();
     let mut places = Vec::new();
     for name in names {
         let parts: Vec<&str> = name.split(',').map(str::trim).collect();
-        if parts.len() > 1 && !has(name) && parts.iter().all(|part| has(part)) {
+        if option == "--by" && parts.len() > 1 && !has(name) && parts.iter().all(|part| has(part)) {
             bail!("--by names one column, got {name}: pass it once for each, as --by {}", parts.join(" --by "));
         }
-        let place = find(table, "--by", name)?;
+        let place = find(table, option, name)?;
         if places.contains(&place) {
             bail!("{} {} is named twice for --by", table.noun(), table.names()[place]);
         }

@@ -48,7 +48,7 @@ impl<'a> WholeFile<'a> {
     /// With the columns of groups, if any are named.
     pub(crate) fn open(file: &'a InputFile, args: &'a InputArgs, by: &[String]) -> Result<Self> {
         let (table, scores) = columns::open_scores(file, args)?;
-        let by = columns::find_groups(&*table, by)?;
+        let by = columns::find_groups(&*table, by, args.by_option)?;
         Ok(WholeFile { file, table, scores, by, rules: &args.rules })
     }
 

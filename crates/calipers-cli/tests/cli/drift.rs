@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Folder, assert_fails, succeed};
+use crate::support::{Folder, assert_fails, calipers, succeed};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -114,6 +114,8 @@ fn what_cannot_be_compared_is_an_error() {
         &["drift", log, "--split", "country"],
         &format!("{log}: --before and --after name two values of column country; its values are DE, FR, US"),
     );
+    let found = calipers(&["drift", log, "--split", "weak"]);
+    assert!(found.stderr.starts_with(&format!("calipers: {log}: no column weak for --split")), "{}", found.stderr);
     assert_fails(
         &["drift", log, "--split", "week", "--before", "3"],
         &format!("{log}: column week has no value 3; its values are 1, 2"),
@@ -130,4 +132,16 @@ fn what_cannot_be_compared_is_an_error() {
         &["drift", log, other, "--multiclass", "classwise"],
         "drift needs one outcome in each row; choose --multiclass top_class, or a class, as --multiclass 3",
     );
+}
+
+#[test]
+fn a_bad_row_is_named_with_its_file() {
+    let folder = Folder::new();
+    let good = folder.write("good.csv", format!("{HEAD}{}", rows(60, 1, 7)));
+    let bad = folder.write("bad.csv", format!("{HEAD}{}NaN,1,1,DE,99\n", rows(60, 1, 8)));
+    for files in [[&good, &bad], [&bad, &good]] {
+        let found = calipers(&["drift", text(files[0]), text(files[1])]);
+        let expected = format!("calipers: {}: probability in line 62 must be in [0, 1], got NaN", bad.display());
+        assert!(found.code == Some(2) && found.stderr.starts_with(&expected), "{}", found.stderr);
+    }
 }

@@ -156,6 +156,8 @@ fn rows_and_weighted_sketches_are_errors() {
     let file = folder.write("rows.csv", "label,prob,w\n1,0.9,2\n0,0.2,1\n");
     let refusal = format!("{}: is no sketch; make one of each window with calipers sketch", file.display());
     assert_fails(&["monitor", text(&file)], &refusal);
+    let missing = folder.path("hours");
+    assert_fails(&["monitor", text(&missing)], &format!("{}: no such file", missing.display()));
     let sketch = folder.path("w.calipers");
     succeed(&["sketch", text(&file), "--weight", "w", "-o", text(&sketch)]);
     let refusal = "window w: weights must be left out of a monitor, whose rows count equally, got some";

@@ -187,7 +187,7 @@ fn facts(monitor: &Monitor) -> Markup {
                 dt { "Since" }
                 dd { (onset.window) @if onset.earliest != onset.latest { " (plausible: " (onset.earliest) " to " (onset.latest) ")" } }
                 dt { "Shift since then" }
-                dd { (significant(onset.shift)) " in log-odds (95 % interval " (significant(onset.shift_interval.lower)) " to " (significant(onset.shift_interval.upper)) ")" }
+                dd { (significant(onset.shift)) " in log-odds (95 % interval " (significant(onset.shift_interval.lower)) " to " (significant(onset.shift_interval.upper)) "), as if this onset had been known. The onset is where the shift looks largest, so that soon after the alarm it is overstated." }
             }
             @if let (Some(n), Some(uncertainty)) = (monitor.n_reference(), monitor.reference_uncertainty()) {
                 dt { "Reference" }

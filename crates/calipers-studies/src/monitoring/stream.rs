@@ -93,19 +93,54 @@ fn response(h: f64) -> f64 {
     1.0 / (1.0 + (-h).exp())
 }
 
-/// The number of the window at which each has raised an alarm, from 1.
+/// What watches a stream, in the order of [`Watched::alarms`].
+pub(super) const PROCEDURES: [&str; 4] = ["monitor", "each window", "Bonferroni", "all rows so far"];
+
+/// After so many windows the log-odds of outcomes become shift + slope times those of the truth.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    pub(super) n_before: u64,
+    pub(super) shift: f64,
+    pub(super) slope: f64,
+}
+
+/// What was seen of one stream.
 pub(super) struct Watched {
-    pub(super) monitor: Option<u64>,
-    /// A test of each window.
-    pub(super) each: Option<u64>,
-    /// The same with alpha divided by the number of windows.
-    pub(super) bonferroni: Option<u64>,
-    /// A test of all rows so far.
-    pub(super) total: Option<u64>,
-    /// The plausible onsets at the end of the stream, from the first to the last.
-    pub(super) onset_set: Option<(u64, u64)>,
+    /// The number of the window of the first alarm, from 1, for each procedure.
+    pub(super) alarms: [Option<u64>; 4],
+    /// The onset as reported at the alarm of the monitor.
+    pub(super) at_alarm: Option<Reported>,
+    /// The onset as reported after the last window.
+    pub(super) at_end: Option<Reported>,
+}
+
+/// An onset, as the monitor reports it.
+pub(super) struct Reported {
+    /// The plausible onsets, from the first to the last.
+    plausible: (u64, u64),
     /// The shift since the onset.
-    pub(super) shift: Option<f64>,
+    pub(super) shift: f64,
+    interval: (f64, f64),
+}
+
+impl Reported {
+    fn of(monitor: &Monitor) -> Option<Self> {
+        monitor.onset().map(|onset| Reported {
+            plausible: (onset.earliest_number, onset.latest_number),
+            shift: onset.shift,
+            interval: (onset.shift_interval.lower, onset.shift_interval.upper),
+        })
+    }
+
+    /// Whether this window is among the plausible onsets.
+    pub(super) fn holds(&self, window: u64) -> bool {
+        (self.plausible.0..=self.plausible.1).contains(&window)
+    }
+
+    /// Whether the interval has this shift.
+    pub(super) fn holds_shift(&self, shift: f64) -> bool {
+        (self.interval.0..=self.interval.1).contains(&shift)
+    }
 }
 
 /// Two-sided limits of a normal number: at 5 %, and at 5 % / 500.
@@ -113,39 +148,36 @@ const LIMIT: f64 = 1.959_964;
 const BONFERRONI: f64 = 3.890_592;
 
 impl Watched {
-    /// `change` has the number of windows before it, its shift and its slope.
+    /// Looks at all windows of one stream.
     pub(super) fn run(
         stream: &Stream,
         monitor: &Monitor,
         n_windows: u64,
-        change: Option<(u64, f64, f64)>,
-        setting: &Setting,
-        kind: u64,
-        index: u64,
+        change: Option<Change>,
+        seed: u64,
     ) -> Result<Self, Error> {
-        let (mut monitor, seed) = (monitor.clone(), seed(setting, kind, index));
-        let mut watched =
-            Watched { monitor: None, each: None, bonferroni: None, total: None, onset_set: None, shift: None };
+        let mut monitor = monitor.clone();
+        let mut watched = Watched { alarms: [None; 4], at_alarm: None, at_end: None };
         let (mut sum, mut variance) = (0.0, 0.0);
         for window in 1..=n_windows {
             let (least, most) = stream.sizes;
             let n = (least * (most / least).powf(uniform(seed, window))).round() as usize;
-            let truth =
-                change.filter(|change| window > change.0).map_or((0.0, 1.0), |(_, shift, slope)| (shift, slope));
+            let change = change.filter(|change| window > change.n_before);
+            let truth = change.map_or((0.0, 1.0), |change| (change.shift, change.slope));
             let rows = Rows::draw(stream, n, truth, seed_of(seed, 1, window));
             monitor.update("w", &rows.check()?.binary()?)?;
             let (more, spread) = rows.sums();
             (sum, variance) = (sum + more, variance + spread);
-            let first = |place: &mut Option<u64>, is_alarm: bool| *place = place.or(is_alarm.then_some(window));
             let z = more.abs() / spread.sqrt();
-            first(&mut watched.each, z > LIMIT);
-            first(&mut watched.bonferroni, z > BONFERRONI);
-            first(&mut watched.total, sum.abs() / variance.sqrt() > LIMIT);
+            let is_alarm = [monitor.alarm().is_some(), z > LIMIT, z > BONFERRONI, sum.abs() / variance.sqrt() > LIMIT];
+            for (alarm, is_alarm) in watched.alarms.iter_mut().zip(is_alarm) {
+                *alarm = alarm.or(is_alarm.then_some(window));
+            }
+            if watched.alarms[0] == Some(window) {
+                watched.at_alarm = Reported::of(&monitor);
+            }
         }
-        watched.monitor = monitor.alarm().map(|look| look.number);
-        let onset = monitor.onset();
-        watched.onset_set = onset.as_ref().map(|onset| (onset.earliest_number, onset.latest_number));
-        watched.shift = onset.map(|onset| onset.shift);
+        watched.at_end = Reported::of(&monitor);
         Ok(watched)
     }
 }

@@ -70,7 +70,7 @@ fn change(measure: &dyn Measure, rows: &[Rows; 2], by_person: bool, seed: u64) -
 }
 
 /// Of 80 tests with a size of 5 % more than 11 find something about once in a thousand times.
-/// `examples/drift` of calipers-studies has more runs and more cases.
+/// `calipers study drift` has more runs and more cases.
 #[test]
 fn people_have_the_size_that_their_rows_have_not() {
     let n_runs = 80;

@@ -115,7 +115,7 @@ pub(crate) fn run(args: &DriftArgs, screen: &Screen) -> Result<String> {
         if !input.by.is_empty() {
             bail!("--split does not go with --by; pass a file for each sample, or compare the groups one by one");
         }
-        input.by = vec![split.column.to_owned()];
+        (input.by, input.by_option) = (vec![split.column.to_owned()], "--split");
     }
     let reader = Reader { args: &input, cluster: args.resample.cluster.as_deref(), sketch };
     let opened = samples::open(&args.input.open_files()?, &reader, split.as_ref())?;

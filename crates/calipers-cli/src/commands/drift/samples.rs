@@ -41,7 +41,7 @@ enum Source<'a> {
 /// Rows or a sketch of one sample.
 pub(super) enum Part<'a> {
     /// All rows of a model of a file.
-    Whole(&'a Batch, usize),
+    Whole(&'a Dataset, &'a Batch, usize),
     /// Some rows of a file that was checked before.
     Selected(Box<Batch>),
     Sketch(&'a Sketch),
@@ -206,7 +206,7 @@ fn of_value<'a>(dataset: &'a Dataset, place: usize, value: &str) -> Result<Part<
 
 fn of_files<'a>(files: &[(&'a Dataset, usize); 2]) -> Result<Parts<'a>> {
     let [before, after] = files.each_ref().map(|(dataset, place)| match &dataset.content {
-        Content::Rows(batch) => Ok(Part::Whole(batch, *place)),
+        Content::Rows(batch) => Ok(Part::Whole(dataset, batch, *place)),
         Content::Sketches(all) => all[*place].all().map(Part::Sketch).with_context(|| dataset.file.shown()),
     });
     let all = [before?, after?];
@@ -271,7 +271,7 @@ fn matched<'a>(by: By, before: OfGroups<'a>, mut after: OfGroups<'a>) -> Groups<
 impl Part<'_> {
     fn batch(&self) -> Option<&Batch> {
         match self {
-            Part::Whole(batch, _) => Some(batch),
+            Part::Whole(_, batch, _) => Some(batch),
             Part::Selected(batch) => Some(batch),
             Part::Sketch(_) => None,
         }
@@ -279,7 +279,10 @@ impl Part<'_> {
 
     fn predictions(&self) -> Result<Option<Predictions<'_>>> {
         Ok(match self {
-            Part::Whole(batch, place) => Some(batch.predictions(*place)?),
+            Part::Whole(dataset, batch, place) => {
+                let checked = batch.predictions(*place).map_err(|error| dataset.in_model(*place, error));
+                Some(checked.with_context(|| dataset.file.shown())?)
+            }
             Part::Selected(batch) => Some(batch.group_predictions()?),
             Part::Sketch(_) => None,
         })

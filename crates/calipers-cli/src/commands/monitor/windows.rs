@@ -7,7 +7,7 @@ use calipers::Sketch;
 
 use super::series::Series;
 use crate::dataset::files::InputFile;
-use crate::dataset::formats::sketch_rows;
+use crate::dataset::formats::{open_file, sketch_rows};
 use crate::dataset::groups::By;
 use crate::dataset::sketches::Sketches;
 
@@ -57,6 +57,8 @@ impl Windows {
 impl Collected {
     fn add(&mut self, file: &InputFile, window: Option<&str>, n_files: usize) -> Result<()> {
         if !file.is_sketch() {
+            // A file that is not there, or cannot be read, is no file of another kind.
+            open_file(&file.path)?;
             bail!("is no sketch; make one of each window with calipers sketch");
         }
         let name = crate::render::legend::stem(&file.name);

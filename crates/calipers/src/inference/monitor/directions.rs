@@ -25,7 +25,7 @@ const FURTHEST: f64 = 3.0;
 const LEAST_DEVIATION: f64 = 0.05;
 
 /// With fewer places one thread is done before others are awake.
-const FEW_PLACES: usize = 256;
+pub(super) const FEW_PLACES: usize = 256;
 
 /// Mean and standard deviation of scores in log-odds, each row with its variance as weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,9 +36,17 @@ pub(super) struct Units {
 
 /// A shift, and a slope by standard deviation of scores.
 #[derive(Debug, Clone, Copy)]
-struct Direction {
+pub(super) struct Direction {
     shift: f64,
     slope: f64,
+}
+
+impl Direction {
+    /// By how much log-odds are moved at a score of so many standard deviations.
+    #[inline]
+    pub(super) fn at(&self, z: f64) -> f64 {
+        self.shift + self.slope * z
+    }
 }
 
 impl Units {
@@ -79,6 +87,16 @@ fn direction(number: usize) -> Direction {
     Direction { shift: radius * angle.cos(), slope }
 }
 
+/// All directions.
+pub(super) fn moves() -> [Direction; N_DIRECTIONS] {
+    std::array::from_fn(direction)
+}
+
+/// Standard deviations from the mean of scores; without units only shifts are looked for.
+pub(super) fn standard(place: &Place, units: Option<&Units>) -> f64 {
+    units.map_or(0.0, |units| units.standard(place.h))
+}
+
 /// ln of the product over all rows of the window, for each direction: at most the exact one.
 /// Without units only shifts are looked for.
 ///
@@ -87,15 +105,14 @@ fn direction(number: usize) -> Direction {
 /// off by at most 2^-47, and a row's difference by 2^-45. The sum is compensated, and adds at most
 /// 2^-49 for each row. So the error is below n · 2^-44, which is taken off.
 pub(super) fn log_ratios(window: &Window, ranges: &[Range], units: Option<&Units>) -> Vec<f64> {
-    let rounding = (window.n as f64 + 16.0) * 2f64.powi(-44);
-    let standard: Vec<f64> =
-        window.places.iter().map(|place| units.map_or(0.0, |units| units.standard(place.h))).collect();
+    let rounding = rounding(window);
+    let standard: Vec<f64> = window.places.iter().map(|place| standard(place, units)).collect();
     // Those of the null hypothesis, once for all directions.
-    let bases: Vec<[f64; 2]> = ranges.iter().map(|range| [softplus(range.lower), softplus(range.upper)]).collect();
+    let bases: Vec<[f64; 2]> = ranges.iter().map(bases).collect();
     let of_direction = |number: usize| {
-        let Direction { shift, slope } = direction(number);
+        let direction = direction(number);
         let terms = window.places.iter().zip(ranges).zip(&standard).zip(&bases);
-        let terms = terms.map(|(((place, range), z), base)| log_ratio(place, range, shift + slope * z, base));
+        let terms = terms.map(|(((place, range), z), base)| log_ratio(place, range, direction.at(*z), base));
         terms.collect::<Sum>().value() - rounding
     };
     match window.places.len() < FEW_PLACES {
@@ -104,14 +121,30 @@ pub(super) fn log_ratios(window: &Window, ranges: &[Range], units: Option<&Units
     }
 }
 
+/// What is taken off a logarithm for its rounding.
+pub(super) fn rounding(window: &Window) -> f64 {
+    (window.n as f64 + 16.0) * 2f64.powi(-44)
+}
+
+/// softplus at both ends of the range.
+pub(super) fn bases(range: &Range) -> [f64; 2] {
+    [softplus(range.lower), softplus(range.upper)]
+}
+
 /// ln of the product over the rows of a place: n_1 d - n (softplus(b + d) - softplus(b)).
 #[inline]
 fn log_ratio(place: &Place, range: &Range, d: f64, bases: &[f64; 2]) -> f64 {
-    let (at, base) = if d > 0.0 { (range.upper, bases[1]) } else { (range.lower, bases[0]) };
-    if at.is_infinite() {
+    if range.is_open_towards(d) {
         return 0.0;
     }
-    place.n[1] as f64 * d - place.total() as f64 * (softplus(at + d) - base)
+    place.n[1] as f64 * d - place.total() as f64 * difference(range, d, bases)
+}
+
+/// softplus(b + d) - softplus(b), with b the end of the range towards d.
+#[inline]
+pub(super) fn difference(range: &Range, d: f64, bases: &[f64; 2]) -> f64 {
+    let (at, base) = if d > 0.0 { (range.upper, bases[1]) } else { (range.lower, bases[0]) };
+    softplus(at + d) - base
 }
 
 /// ln(1 + e^x).

@@ -35,6 +35,14 @@ pub(super) struct Range {
     pub(super) upper: f64,
 }
 
+impl Range {
+    /// Whether there is no limit on the side of a move.
+    #[inline]
+    pub(super) fn is_open_towards(&self, d: f64) -> bool {
+        if d > 0.0 { self.upper.is_infinite() } else { self.lower.is_infinite() }
+    }
+}
+
 impl Expected {
     /// The expected log-odds at a prediction.
     pub(super) fn centre(&self, h: f64) -> f64 {
@@ -49,7 +57,7 @@ impl Expected {
         window.places.iter().map(|place| self.range(place, margin)).collect()
     }
 
-    fn range(&self, place: &Place, margin: f64) -> Range {
+    pub(super) fn range(&self, place: &Place, margin: f64) -> Range {
         let Place { h, half, is_clipped, .. } = *place;
         let (centre, lower, upper) = match self {
             Expected::Calibrated => {

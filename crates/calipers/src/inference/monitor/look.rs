@@ -135,7 +135,7 @@ impl Look {
 
 /// The shift by maximum likelihood with Firth's correction, which keeps it finite where all
 /// outcomes are equal, and its standard error: the root of Σ(y - p) + Σp(1-p)(1-2p) / (2 Σp(1-p)),
-/// which falls with the shift, by bisection.
+/// which falls with the shift, by steps of Newton's method that stay in the bracket of the root.
 fn shift(window: &Window, ranges: &[Range], positive: u64) -> (f64, f64) {
     if window.n == 0 {
         return (f64::NAN, f64::NAN);
@@ -150,11 +150,57 @@ fn shift(window: &Window, ranges: &[Range], positive: u64) -> (f64, f64) {
         }
         (positive as f64 - expected + 0.5 * third / information, information)
     };
-    let (mut lower, mut upper) = (-20.0, 20.0);
+    let (mut lower, mut upper, mut shift, mut last) = (-20.0, 20.0, 0.0_f64, f64::INFINITY);
     while upper - lower > 1e-9 {
-        let middle = 0.5 * (lower + upper);
-        if at(middle).0 > 0.0 { lower = middle } else { upper = middle }
+        let (score, information) = at(shift);
+        if score > 0.0 {
+            lower = shift
+        } else {
+            upper = shift
+        }
+        let step = score / information;
+        // The correction changes slowly, so that a step this small is at the root.
+        if step.abs() < 1e-10 {
+            break;
+        }
+        // Bisection where steps do not halve: the correction of few rows is not in the derivative.
+        let is_good = step.abs() < 0.5 * last && (lower < shift + step && shift + step < upper);
+        let next = if is_good { shift + step } else { 0.5 * (lower + upper) };
+        (last, shift) = ((next - shift).abs(), next);
     }
-    let shift = 0.5 * (lower + upper);
     (shift, at(shift).1.sqrt().recip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::Place;
+    use super::*;
+
+    #[test]
+    fn the_shift_is_the_root_that_bisection_finds() {
+        for (h, positive, negative) in [(0.0, 1, 0), (3.0, 0, 1), (-6.0, 2, 0), (1.0, 400, 600), (-5.0, 0, 2000)] {
+            let places = [(h, positive, negative), (h + 0.7, positive, negative / 2)];
+            let places = places.map(|(h, a, b)| Place { h, half: 0.0, is_clipped: false, n: [b, a] }).to_vec();
+            let ranges: Vec<Range> =
+                places.iter().map(|place| Range { centre: place.h, lower: place.h, upper: place.h }).collect();
+            let window = Window { n: places.iter().map(Place::total).sum(), places };
+            let score = |shift: f64| {
+                let (mut sum, mut information, mut third) = (0.0, 0.0, 0.0);
+                for place in &window.places {
+                    let p = 1.0 / (1.0 + (-place.h - shift).exp());
+                    sum += place.n[1] as f64 - place.total() as f64 * p;
+                    information += place.total() as f64 * p * (1.0 - p);
+                    third += place.total() as f64 * p * (1.0 - p) * (1.0 - 2.0 * p);
+                }
+                sum + 0.5 * third / information
+            };
+            let (mut lower, mut upper) = (-20.0, 20.0);
+            for _ in 0..50 {
+                let middle = 0.5 * (lower + upper);
+                if score(middle) > 0.0 { lower = middle } else { upper = middle }
+            }
+            let found = shift(&window, &ranges, window.places.iter().map(|place| place.n[1]).sum()).0;
+            assert!((found - lower).abs() < 2e-9, "{h} {positive} {negative}: {found}, {lower}");
+        }
+    }
 }

@@ -54,6 +54,7 @@ mod expected;
 mod look;
 mod onset;
 mod process;
+mod remembered;
 mod sentence;
 mod state;
 mod window;
@@ -65,6 +66,7 @@ pub use sentence::e_value_text;
 use directions::Units;
 use expected::Expected;
 use process::Process;
+use remembered::Remembered;
 use window::Window;
 
 use super::Assess;
@@ -93,8 +95,9 @@ const MOST_LOOKS: usize = 4096;
 /// depend on the outcome. Rows count equally: weights are an error.
 ///
 /// # Cost
-/// For each window 96 logarithms for each cell or different score. The state has 96 numbers and a
-/// line for each of the last 4096 windows.
+/// For each window 96 logarithms for each cell or different score; for 256 scores that come again
+/// in windows of fewer than 256 they are remembered, which takes 200 kB. The state has 96 numbers
+/// and a line for each of the last 4096 windows.
 ///
 /// # Reference
 /// Ville, "Étude critique de la notion de collectif", 1939; Shiryaev, "On optimum methods in
@@ -129,6 +132,7 @@ pub struct Monitor {
     /// Those of the slope; the reference or the first window with rows sets them.
     units: Option<Units>,
     process: Process,
+    remembered: Remembered,
     looks: Vec<Look>,
     /// The look at which the limit was first reached.
     alarm: Option<Look>,
@@ -142,6 +146,7 @@ impl Default for Monitor {
             expected: Expected::Calibrated,
             units: None,
             process: Process::default(),
+            remembered: Remembered::default(),
             looks: Vec::new(),
             alarm: None,
         }
@@ -176,6 +181,7 @@ impl Monitor {
         let curve = expected::Curve::fit(&window, self.alpha)?;
         self.expected = Expected::Reference(curve);
         self.units = Units::of(&window, &self.expected);
+        self.remembered = Remembered::default();
         Ok(self)
     }
 
@@ -212,8 +218,9 @@ impl Monitor {
         let assessed = assess.filter(|_| window.n > 0).and_then(|assess| assess.run(*sample).ok());
         let value = assessed.as_ref().map(WindowValue::of);
         // Units are set by predictions of the past: a first window is looked at for shifts alone.
-        let ranges = self.expected.ranges(&window, self.margin);
-        self.process.advance(&directions::log_ratios(&window, &ranges, self.units.as_ref()));
+        let (ranges, log_ratios) =
+            self.remembered.log_ratios(&window, &self.expected, self.margin, self.units.as_ref());
+        self.process.advance(&log_ratios);
         let units = self.units.take().or_else(|| Units::of(&window, &self.expected));
         let log_e_value = self.process.log_e_value();
         let mut look = Look::new(name, self.process.n_windows, &window, &ranges, units.as_ref());

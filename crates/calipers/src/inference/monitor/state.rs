@@ -9,6 +9,7 @@ use super::directions::{N_DIRECTIONS, Units};
 use super::expected::{Curve, Expected};
 use super::look::{Look, Sums, WindowValue};
 use super::process::Process;
+use super::remembered::Remembered;
 use super::{MOST_LOOKS, Monitor};
 use crate::Error;
 
@@ -88,7 +89,8 @@ impl Monitor {
             None => None,
         };
         let (alpha, margin) = (state.number("alpha")?, state.number("margin")?);
-        let monitor = Monitor { alpha, margin, expected, units, process, looks, alarm };
+        let monitor =
+            Monitor { alpha, margin, expected, units, process, remembered: Remembered::default(), looks, alarm };
         monitor.check().map_err(|error| invalid(error.to_string()))?;
         Ok(monitor)
     }
