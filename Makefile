@@ -139,13 +139,14 @@ check-examples: $(VENV)/examples-installed ## are the files in examples/ what th
 
 # QUICK=1: smaller sizes, and a report of its own that is not kept.
 bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 15 minutes; QUICK=1: a few)
-	$(call heading,'build the wheel and the command as released')
+	$(call heading,'build the wheel, the command and the DuckDB extension as released')
 	@rm -rf $(BENCH)/dist
 	$(call quietly,$(BENCH)/bin/maturin build --release --out $(BENCH)/dist)
 	@$(BENCH)/bin/pip install --quiet --force-reinstall --no-deps $(BENCH)/dist/*.whl
-	@cargo build --release -p calipers-cli
+	@cargo build --release -p calipers-cli -p calipers-duckdb
+	@$(PYTHON) scripts/duckdb_extension.py $(CARGO_TARGET_DIR)/release $(EXTENSION)
 	$(call heading,'bench')
-	@$(BENCH)/bin/python -m bench --command $(CARGO_TARGET_DIR)/release/calipers $(if $(QUICK),--quick)
+	@$(BENCH)/bin/python -m bench --command $(CARGO_TARGET_DIR)/release/calipers --extension $(EXTENSION) $(if $(QUICK),--quick)
 
 bench-core: ## Criterion benches of the core
 	@cargo bench -p calipers --benches

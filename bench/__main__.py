@@ -1,6 +1,6 @@
 """Run all benchmarks, print which claims hold, and write the report.
 
-python -m bench --command PATH-OF-CALIPERS [--quick]
+python -m bench --command PATH-OF-CALIPERS [--extension PATH] [--quick]
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ PAPER_GIB = 12
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="calipers against its peers")
     parser.add_argument("--command", type=Path, required=True, help="the calipers command, as released")
+    parser.add_argument("--extension", type=Path, help="the DuckDB extension, as released")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repetitions")
     arguments = parser.parse_args()
 
@@ -51,7 +52,7 @@ def main() -> None:
         run_recalibration(results)
         run_parquet(results, arguments.command, folder)
         run_groups(results, arguments.command, folder)
-        run_sketches(results, arguments.command, folder)
+        run_sketches(results, arguments.command, arguments.extension, folder)
     results.seconds = time.perf_counter() - start
     found = checks.checks(results)
     report.write(results, found)
@@ -135,9 +136,9 @@ def run_groups(results: Results, command: Path, folder: Path) -> None:
     results.groups[n_groups] = peak_of_groups(n_groups, command, folder)
 
 
-def run_sketches(results: Results, command: Path, folder: Path) -> None:
+def run_sketches(results: Results, command: Path, extension: Path | None, folder: Path) -> None:
     say("sketches")
-    results.sketches = sketches.lines(command, folder, quick=results.quick)
+    results.sketches = sketches.lines(command, extension, folder, quick=results.quick)
 
 
 def row_of(contender: Contender, timing: Timing, extra: float | None, truths: Truths) -> Row:

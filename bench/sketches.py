@@ -1,6 +1,6 @@
 """Sketches: small batches, bytes, merges and groups.
 
-python -m bench.sketches [--command PATH-OF-CALIPERS] runs these lines alone.
+python -m bench.sketches [--command PATH-OF-CALIPERS] [--extension PATH] runs these lines alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,23 +32,31 @@ N_FILES = 20
 COUNTRIES = [f"country {k:02}" for k in range(30)]
 MODELS = [f"model {k}" for k in range(5)]
 
-# CPU seconds of the query alone, in a process of its own: ECE with 15 bins by group.
+# CPU seconds of the query alone, in a process of its own.
 DUCKDB = """
 import resource, sys
 import duckdb
-connection = duckdb.connect(config={"threads": 2})
-by = sys.argv[2]
+query, rows, extension = sys.argv[1:]
+connection = duckdb.connect(config={"threads": 2, "allow_unsigned_extensions": "true"})
+# A progress bar would stand in the output where the machine is slow.
+connection.execute("set enable_progress_bar = false")
+if extension:
+    connection.execute(f"load '{extension}'")
 def cpu():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 start = cpu()
-connection.execute(f'''
-    select {by}, sum(abs(sy - sp)) / sum(n) from (
-        select {by}, least(floor(p * 15), 14) bin, count(*) n, sum(p) sp, sum(y) sy
-        from read_parquet(?) group by all
-    ) group by {by}''', [sys.argv[1]]).fetchall()
+connection.execute(query, [rows]).fetchall()
 print(cpu() - start)
 """
+
+# ECE with 15 bins by group, and sketches by group.
+ECE = """
+select {by}, sum(abs(sy - sp)) / sum(n) from (
+    select {by}, least(floor(p * 15), 14) bin, count(*) n, sum(p) sp, sum(y) sy
+    from read_parquet(?) group by all
+) group by {by}"""
+SKETCHES = "select {by}, calipers_sketch(p, y) from read_parquet(?) group by {by}"
 
 
 @dataclass
@@ -65,11 +74,11 @@ class Line:
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
 
-def lines(command: Path | None, folder: Path, *, quick: bool) -> list[Line]:
-    """All of them; those of the command if there is one."""
+def lines(command: Path | None, extension: Path | None, folder: Path, *, quick: bool) -> list[Line]:
+    """All of them; those of the command and of the DuckDB extension if there are such."""
     turns = 3 if quick else 7
     found = [*_updates(turns), *_torch(turns), *_sizes(), *_merges(turns)]
-    return found + (_groups(10**6 if quick else 10**7, command, folder, turns) if command else [])
+    return found + _groups(10**6 if quick else 10**7, command, extension, folder, turns)
 
 
 def _updates(turns: int) -> list[Line]:
@@ -160,12 +169,14 @@ def _merges(turns: int) -> list[Line]:
     ]
 
 
-def _groups(n: int, command: Path, folder: Path, turns: int) -> list[Line]:
+def _groups(n: int, command: Path | None, extension: Path | None, folder: Path, turns: int) -> list[Line]:
     rows = folder / "rows"
     rows.mkdir()
     for number in range(N_FILES):
         _write_groups(n // N_FILES, number, rows / f"part-{number:03}.parquet")
-    found = [_of_groups(n, by, command, rows, turns) for by in (["country"], ["country", "model"])]
+    columns = (["country"], ["country", "model"])
+    found = [_of_command(n, by, command, rows, turns) for by in columns if command]
+    found += [_of_extension(n, by, extension, rows, turns) for by in columns if extension]
     shutil.rmtree(rows)
     return found
 
@@ -181,37 +192,40 @@ def _write_groups(n: int, number: int, path: Path) -> None:
     pq.write_table(pa.table({"p": p, "y": (random.random(n) < p).astype(np.int64), **keys}), path)
 
 
-def _of_groups(n: int, by: list[str], command: Path, rows: Path, turns: int) -> Line:
-    sketch = [
-        str(command),
-        "sketch",
-        str(rows),
-        "--prob",
-        "p",
-        "--label",
-        "y",
-        "-o",
-        str(rows.parent / "sketches.parquet"),
-    ]
+def _of_command(n: int, by: list[str], command: Path, rows: Path, turns: int) -> Line:
+    out = str(rows.parent / "sketches.parquet")
+    sketch = [str(command), "sketch", str(rows), "--prob", "p", "--label", "y", "-o", out]
     for name in by:
         sketch += ["--by", name]
-    ours, theirs = [], []
-    for _ in range(turns):
-        usage, _ = launch(sketch)
-        ours.append(usage["cpu_seconds"])
-        _, printed = launch([sys.executable, "-c", DUCKDB, str(rows / "*.parquet"), ", ".join(by)])
-        theirs.append(float(printed))
     claim = f"`sketch {' '.join(f'--by {name}' for name in by)}`, {n:,} rows in {N_FILES} files"
-    return Line(f"{claim}: CPU over that of DuckDB's ECE by group", min(ours) / min(theirs), 3)
+    return _against_ece(claim, by, rows, turns, lambda: launch(sketch)[0]["cpu_seconds"], 3)
+
+
+def _of_extension(n: int, by: list[str], extension: Path, rows: Path, turns: int) -> Line:
+    claim = f"DuckDB extension, `calipers_sketch` by {' and '.join(by)}, {n:,} rows"
+    return _against_ece(claim, by, rows, turns, lambda: _query(SKETCHES, by, rows, extension), 4)
+
+
+def _against_ece(claim: str, by: list[str], rows: Path, turns: int, ours: Callable[[], float], limit: float) -> Line:
+    """CPU seconds in turn with those of DuckDB's ECE over the same rows."""
+    times = [(ours(), _query(ECE, by, rows)) for _ in range(turns)]
+    ratio = min(our for our, _ in times) / min(their for _, their in times)
+    return Line(f"{claim}: CPU over that of DuckDB's ECE by group", ratio, limit)
+
+
+def _query(query: str, by: list[str], rows: Path, extension: Path | str = "") -> float:
+    query = query.format(by=", ".join(by))
+    return float(launch([sys.executable, "-c", DUCKDB, query, str(rows / "*.parquet"), str(extension)])[1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.sketches")
     parser.add_argument("--command", type=Path, help="the calipers command, as released")
+    parser.add_argument("--extension", type=Path, help="the DuckDB extension, as released")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repetitions")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="calipers-bench-") as name:
-        for line in lines(arguments.command, Path(name), quick=arguments.quick):
+        for line in lines(arguments.command, arguments.extension, Path(name), quick=arguments.quick):
             sign = "at least" if line.at_least else "at most"
             print(f"{'ok ' if line.holds else 'NOT'} {line.value:10.3f}  {sign} {line.limit:g}  {line.claim}")
 

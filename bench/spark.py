@@ -1,6 +1,6 @@
 """Sketches by group in Spark, against the cost of SQL queries over the same rows.
 
-python -m bench.spark [--rows N] [--files N] [--turns N] needs pyspark and pandas beside calipers, and Java 17. It
+python -m bench.spark [--rows N] [--files N] [--turns N] [--short] needs pyspark and pandas beside calipers, and Java 17. It
 prints CPU seconds of all processes (driver, Java, Python workers), bytes that were shuffled, and tasks, as Markdown.
 """
 
@@ -176,19 +176,22 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="where the rows are kept from run to run; a temporary one if left out"
     )
+    parser.add_argument("--short", action="store_true", help="only the two jobs that the limits compare")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="calipers-bench-") as name:
         folder = arguments.folder or Path(name)
         if not any(folder.glob("*.parquet")):
             folder.mkdir(exist_ok=True)
             write(folder, arguments.rows, arguments.files)
-        run(folder, arguments.turns)
+        run(folder, arguments.turns, short=arguments.short)
 
 
-def run(folder: Path, turns: int) -> None:
-    """Runs all jobs in turn, and prints the median of each."""
+def run(folder: Path, turns: int, *, short: bool) -> None:
+    """Runs the jobs in turn, and prints the median of each."""
     session = Session()
     todo = jobs(session.spark.read.parquet(str(folder)))
+    if short:
+        todo = {name: todo[name] for name in (ECE, GROUPED)}
     costs: dict[str, list[Cost]] = {name: [] for name in todo}
     for turn in range(turns + 1):
         for name, job in todo.items():

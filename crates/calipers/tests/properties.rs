@@ -277,6 +277,8 @@ fn labels_of_every_type_are_the_same_outcomes() {
     same!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
     let text = ["yes", "no", "yes"].map(String::from);
     assert_eq!(of(Input::probabilities(&p, &text).positive("yes")), expected);
+    let shared = ["yes", "no", "yes"].map(std::sync::Arc::<str>::from);
+    assert_eq!(of(Input::probabilities(&p, &shared).positive("yes")), expected);
     assert_eq!(of(Input::probabilities(&p, &[1, -1, 1]).positive("1")), expected);
     assert_eq!(of(Input::probabilities(&p, &[true, false, true]).positive("true")), expected);
 }

@@ -1,5 +1,7 @@
 //! Classes that have a column each: which columns, and what the classes are called.
 
+use std::borrow::Cow;
+
 use anyhow::{Result, bail};
 
 use super::formats::{Column, Table, Values};
@@ -135,7 +137,10 @@ pub(super) fn numbers(labels: &Column, classes: &[String]) -> Option<Column> {
     let is_number = |class: &String| class.parse::<i64>().is_ok();
     let in_place = classes.iter().enumerate().all(|(number, class)| *class == number.to_string());
     let number = |row: usize| -> i64 {
-        let label = labels.values.display(row);
+        let label: Cow<'_, str> = match &labels.values {
+            Values::Text(texts) => Cow::Borrowed(&texts[row]),
+            values => Cow::Owned(values.display(row)),
+        };
         let is_truth = matches!(labels.values, Values::Bool(_));
         let same = |class: &String| *class == label || (is_truth && class.eq_ignore_ascii_case(&label));
         classes.iter().position(same).map_or(-1, |class| class as i64)

@@ -36,8 +36,8 @@ pub(crate) struct WholeFile<'a> {
 pub(crate) struct Rows {
     /// Of the model; one value for each row, or one for each class.
     pub(crate) scores: Column,
-    /// The names of groups, if rows are told apart by them.
-    pub(crate) groups: Option<Vec<String>>,
+    /// The groups of rows, if they are told apart by such.
+    pub(crate) groups: Option<RowGroups>,
     /// Rows with valid scores.
     pub(crate) is_valid: Vec<bool>,
     /// All columns of the file.
@@ -128,7 +128,6 @@ impl<'a> WholeFile<'a> {
     fn rows(&self, first_row: u64, mut scores: Vec<Column>, columns: RecordBatch) -> Result<Rows> {
         let by = scores.split_off(scores.len() - self.by.len());
         let groups = (!by.is_empty()).then(|| RowGroups::new(&by));
-        let groups = groups.map(|groups| (0..groups.n_rows()).map(|row| groups.key(row).to_owned()).collect());
         let scores = batch::scaled(batch::one_column(scores, &self.scores)?, &self.scores, self.rules)?;
         let is_valid = self.check(&scores, first_row).map_err(|error| match error.row() {
             Some(row) => AtPlace::new(error, self.table.place(row)).into(),
@@ -193,7 +192,7 @@ fn values(values: &Values, nulls: Option<NullBuffer>) -> ArrayRef {
         Values::F64(values) => primitive::<Float64Type>(values, nulls),
         Values::Text(texts) => {
             let is_present = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let cells = texts.iter().enumerate().map(|(row, text)| is_present(row).then_some(text.as_str()));
+            let cells = texts.iter().enumerate().map(|(row, text)| is_present(row).then_some(&**text));
             Arc::new(StringArray::from_iter(cells))
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, StringArray, types::Int8Type};
+use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray, types::Int8Type};
 use parquet::basic::Compression;
 
 use crate::support::{Folder, assert_fails, results, succeed};
@@ -130,4 +130,45 @@ fn names_of_columns_are_checked() {
     };
     fails(&["name,number"], "--by names one column, got name,number: pass it once for each, as --by name --by number");
     fails(&["name", "Name"], "column name is named twice for --by");
+}
+
+/// A file of less than a kilobyte whose one word, spelled out for each row, is gigabytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_of_a_long_word_share_it() {
+    const N: usize = 20_000;
+    const MOST_KIB: u64 = 1 << 20;
+    let folder = Folder::new();
+    let p: ArrayRef = Arc::new(Float64Array::from_iter_values((0..N).map(|k| if k % 2 == 0 { 0.75 } else { 0.25 })));
+    let y: ArrayRef = Arc::new(Int64Array::from_iter_values((0..N).map(|k| i64::from(k % 2 == 0))));
+    let long = "w".repeat(500_000);
+    let keys = || Int32Array::from_iter_values((0..N).map(|k| (k % 2) as i32));
+    let words = |of: [&str; 2]| DictionaryArray::new(keys(), Arc::new(StringArray::from_iter_values(of)));
+    let word: ArrayRef = Arc::new(words([&long, &long]));
+    let class: ArrayRef = Arc::new(words(["yes", &long]));
+    let columns = [("p", p), ("y", y), ("word", word), ("class", class)];
+    let file = folder.parquet("rows.parquet", &columns, Compression::ZSTD(Default::default()));
+    assert!(std::fs::metadata(&file).unwrap().len() < 8_000);
+    let (sketch, map) = (folder.path("sketch.parquet"), folder.path("map.json"));
+    let out = folder.path("after.parquet");
+    let run = |args: &[&str]| {
+        // Memory that the system would have to find, not that it has found.
+        let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\"");
+        let done = std::process::Command::new("sh")
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_calipers")])
+            .args(args)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{:?}: {}", args, &said[..said.len().min(500)]);
+    };
+    let of = |label: &'static str| ["--prob", "p", "--label", label, "--threads", "1"];
+    let by = |label| [&[text(&file), "--by", "word"][..], &of(label)].concat();
+    run(&[&["measure"], &by("y")[..]].concat());
+    run(&[&["measure", "--pos-label", "yes"], &by("class")[..]].concat());
+    run(&[&["sketch", "-o", text(&sketch)], &by("y")[..]].concat());
+    run(&[&["sketch", "-o", text(&sketch), "--pos-label", "yes"], &by("class")[..]].concat());
+    let fit = ["recalibrate", "fit", "--method", "shift", "--n-resamples", "20", "-o", text(&map)];
+    run(&[&fit[..], &by("y")].concat());
+    run(&["recalibrate", "apply", "--map", text(&map), text(&file), "--prob", "p", "-o", text(&out)]);
 }

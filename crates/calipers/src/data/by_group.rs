@@ -1,5 +1,7 @@
 //! The rows of a batch by group: validated as one batch, then put side by side, group after group.
 
+use std::borrow::Cow;
+
 use super::binary::Grouped;
 use super::{BinaryView, InputReport, Multiclass, Outcome, PlainPass, Predictions, Probability, Rows, Ties, checks};
 use crate::Error;
@@ -71,8 +73,11 @@ impl Predictions<'_> {
             start += (report.n_rows - report.n_left_out()) as usize;
         }
         starts.push(start);
-        let places = self.places(numbers, &starts);
-        Ok(GroupedRows { columns: scattered(&view, &places), starts, reports })
+        let numbers = match &self.kept {
+            None => Cow::Borrowed(numbers),
+            Some(kept) => kept.iter().map(|row| numbers[*row]).collect(),
+        };
+        Ok(GroupedRows { columns: scattered(&view, &numbers, starts.clone()), starts, reports })
     }
 
     /// The counts of each group.
@@ -92,20 +97,6 @@ impl Predictions<'_> {
         }
         reports
     }
-
-    /// Where each of the rows that are measured goes.
-    fn places(&self, numbers: &[u32], starts: &[usize]) -> Vec<usize> {
-        let mut next = starts.to_vec();
-        let mut place = |number: u32| {
-            let next = &mut next[number as usize];
-            *next += 1;
-            *next - 1
-        };
-        match &self.kept {
-            None => numbers.iter().map(|number| place(*number)).collect(),
-            Some(kept) => kept.iter().map(|row| place(numbers[*row])).collect(),
-        }
-    }
 }
 
 impl GroupedRows {
@@ -120,31 +111,42 @@ impl GroupedRows {
     }
 }
 
-/// The rows of a view, each at its place.
-fn scattered(view: &BinaryView<'_>, places: &[usize]) -> Grouped {
+/// The rows of a view, each at the next place of its group, whose number it has.
+fn scattered(view: &BinaryView<'_>, numbers: &[u32], mut next: Vec<usize>) -> Grouped {
     let mut grouped = Grouped::like(view);
     if let Some(plain) = view.plain() {
-        let pass = Scatter { places, scores: &mut grouped.scores, outcomes: &mut grouped.outcomes };
-        plain.visit(0..view.len(), pass);
+        let Grouped { scores, outcomes, .. } = &mut grouped;
+        plain.visit(0..view.len(), Scatter { numbers, next, scores, outcomes });
         return grouped;
     }
     let mut rows = Rows::default();
-    for (start, places) in (0..view.len()).step_by(CHUNK).zip(places.chunks(CHUNK)) {
-        view.read(start..start + places.len(), &mut rows);
-        for ((&place, &score), &outcome) in places.iter().zip(&rows.scores).zip(&rows.outcomes) {
+    for (start, numbers) in (0..view.len()).step_by(CHUNK).zip(numbers.chunks(CHUNK)) {
+        view.read(start..start + numbers.len(), &mut rows);
+        for (((&number, &score), &outcome), &weight) in
+            numbers.iter().zip(&rows.scores).zip(&rows.outcomes).zip(&rows.weights)
+        {
+            let place = next_place(&mut next, number);
             grouped.scores[place] = score;
             grouped.outcomes[place] = outcome;
-        }
-        if let Some(weights) = &mut grouped.weights {
-            places.iter().zip(&rows.weights).for_each(|(place, weight)| weights[*place] = *weight);
+            if let Some(weights) = &mut grouped.weights {
+                weights[place] = weight;
+            }
         }
     }
     grouped
 }
 
+#[inline(always)]
+fn next_place(next: &mut [usize], number: u32) -> usize {
+    let next = &mut next[number as usize];
+    *next += 1;
+    *next - 1
+}
+
 /// The pass over plain rows.
 struct Scatter<'a> {
-    places: &'a [usize],
+    numbers: &'a [u32],
+    next: Vec<usize>,
     scores: &'a mut [f64],
     outcomes: &'a mut [bool],
 }
@@ -153,8 +155,9 @@ impl PlainPass for Scatter<'_> {
     type Output = ();
 
     fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
-        let Scatter { places, scores, outcomes } = self;
-        for ((&place, &p), label) in places.iter().zip(probabilities).zip(labels) {
+        let Scatter { numbers, mut next, scores, outcomes } = self;
+        for ((&number, &p), label) in numbers.iter().zip(probabilities).zip(labels) {
+            let place = next_place(&mut next, number);
             scores[place] = p.into();
             outcomes[place] = label.bit() == 1;
         }

@@ -569,9 +569,19 @@ fn labels_of(input: &Input<'_>) -> String {
 /// Remembers the first few distinct labels of a batch.
 fn note_labels(input: &Input<'_>, seen: &mut Vec<(u64, String)>) {
     let is_missing = |row: &usize| input.missing_labels.is_some_and(|missing| missing[*row]);
+    // The first row of each label of this batch: a label that comes again need not be written
+    // again, which takes long where it is long.
+    let mut firsts: Vec<usize> = Vec::new();
     for row in (0..input.n_rows()).filter(|row| !is_missing(row)) {
         if seen.len() >= LABELS_SEEN {
             break;
+        }
+        if firsts.iter().any(|first| input.labels.are_same(*first, row)) {
+            continue;
+        }
+        // NaN is not the same as NaN.
+        if firsts.len() < LABELS_SEEN {
+            firsts.push(row);
         }
         let label = input.labels.display(row);
         if !seen.iter().any(|(_, earlier)| *earlier == label) {

@@ -1,6 +1,7 @@
 //! Borrowed columns of the usual numeric types, read in place.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A borrowed column of floating-point numbers.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,8 @@ pub enum Labels<'a> {
     F32(&'a [f32]),
     F64(&'a [f64]),
     Text(&'a [String]),
+    /// Texts that rows may share, as those of a dictionary.
+    SharedText(&'a [Arc<str>]),
 }
 
 /// Runs one expression with `$values` bound to the numeric slice inside a [`Labels`];
@@ -84,6 +87,7 @@ macro_rules! match_labels {
             Labels::F32($values) => $numeric,
             Labels::F64($values) => $numeric,
             Labels::Text($texts) => $text,
+            Labels::SharedText($texts) => $text,
         }
     };
 }
@@ -105,7 +109,7 @@ impl Labels<'_> {
     }
 
     pub(crate) fn are_text(&self) -> bool {
-        matches!(self, Labels::Text(_))
+        matches!(self, Labels::Text(_) | Labels::SharedText(_))
     }
 
     /// The label at `index` as a number; `None` for text other than true and false.
@@ -137,13 +141,21 @@ impl Labels<'_> {
             text values => format!("{:?}", values[index]))
     }
 
+    /// Whether two labels are the same value. NaN is not the same as NaN.
+    pub(crate) fn are_same(&self, a: usize, b: usize) -> bool {
+        match_labels!(self,
+            values => values[a] == values[b],
+            bool values => values[a] == values[b],
+            text values => values[a] == values[b])
+    }
+
     /// Whether the label at `index` is the one that the user named as positive.
     #[inline]
     pub(crate) fn is_positive(&self, index: usize, positive: &PositiveLabel) -> bool {
         match_labels!(self,
             values => values[index].is(positive),
             bool values => if values[index] { positive.means_true() } else { positive.means_false() },
-            text values => values[index] == positive.text)
+            text values => *values[index] == *positive.text)
     }
 }
 
@@ -193,7 +205,8 @@ macro_rules! column_from {
 }
 column_from!(Floats: f32 => F32, f64 => F64);
 column_from!(Labels: bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
-             u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
+             u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text,
+             Arc<str> => SharedText);
 
 /// Whether all are 0 or 1; without a branch, so that it is vectorised.
 #[inline]

@@ -51,7 +51,7 @@ impl PlainRows<'_> {
             Labels::U32(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
             Labels::F32(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
             Labels::F64(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
-            Labels::Text(_) => return None,
+            Labels::Text(_) | Labels::SharedText(_) => return None,
         })
     }
 }

@@ -173,7 +173,7 @@ impl Names {
     /// All columns of the output, and the places of those that are new.
     fn recalibrate(&self, map: &Map, form: Form, rows: Rows) -> Result<(RecordBatch, Vec<usize>)> {
         check_fits(map, rows.scores.n_classes)?;
-        let after = recalibrated(map, (&rows.scores, form), rows.groups.as_deref(), &rows.is_valid)?;
+        let after = recalibrated(map, (&rows.scores, form), rows.groups.as_ref(), &rows.is_valid)?;
         let new = columns(after, self.scores.len())?;
         let schema = rows.columns.schema();
         let mut all: Vec<(String, ArrayRef)> = schema

@@ -137,9 +137,7 @@ fn recalibrated_rows(batch: &Batch, map: &Map) -> Result<Batch> {
     let scores = &batch.scores[0];
     let mut is_valid = vec![false; scores.n_rows()];
     kept_rows(&batch.predictions(0)?).into_iter().for_each(|row| is_valid[row] = true);
-    let names: Option<Vec<String>> =
-        batch.groups.as_ref().map(|groups| (0..groups.n_rows()).map(|row| groups.key(row).to_owned()).collect());
-    let after = recalibrated(map, (scores, batch.form(0)), names.as_deref(), &is_valid)?;
+    let after = recalibrated(map, (scores, batch.form(0)), batch.groups.as_ref(), &is_valid)?;
     Ok(batch.with_probabilities(0, after))
 }
 

@@ -15,6 +15,7 @@ use crate::args::significance::ResampleArgs;
 use crate::dataset::batch::Batch;
 use crate::dataset::files::InputFile;
 use crate::dataset::formats::Column;
+use crate::dataset::groups::RowGroups;
 use crate::dataset::whole_rows::row_of;
 use crate::dataset::{Dataset, WholeFiles};
 
@@ -183,7 +184,7 @@ pub(super) fn requested(
 pub(super) fn recalibrated(
     map: &Map,
     (scores, form): (&Column, calipers::Form),
-    groups: Option<&[String]>,
+    groups: Option<&RowGroups>,
     is_valid: &[bool],
 ) -> Result<Column> {
     let (mut row, mut all) = (Vec::new(), Vec::with_capacity(scores.values.len()));
@@ -193,7 +194,7 @@ pub(super) fn recalibrated(
             all.extend(std::iter::repeat_n(f64::NAN, scores.n_classes));
             continue;
         }
-        let group = groups.and_then(|groups| groups.get(place)).map_or("", String::as_str);
+        let group = groups.map_or("", |groups| groups.key(place));
         match map.apply_row_of(group, &row, form) {
             Some(values) => all.extend(values),
             None => return Err(unlike(map, scores.n_classes)),

@@ -274,7 +274,7 @@ where
 }
 
 fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Values {
-    Values::Text(texts.map(|text| text.unwrap_or_default().to_owned()).collect())
+    texts.map(Option::unwrap_or_default).collect()
 }
 
 fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {

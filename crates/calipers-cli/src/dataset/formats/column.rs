@@ -1,6 +1,8 @@
 //! A column as it was in the file: its own type, row after row, with the rows that are missing.
 
-use arrow_array::StringArray;
+use std::sync::Arc;
+
+use arrow_array::{Array, StringArray};
 use arrow_buffer::ScalarBuffer;
 use calipers::{Error, Floats, Labels};
 
@@ -103,7 +105,8 @@ pub(crate) enum Values {
     U64(ScalarBuffer<u64>),
     F32(ScalarBuffer<f32>),
     F64(ScalarBuffer<f64>),
-    Text(Vec<String>),
+    /// Rows of one word of a dictionary share its text.
+    Text(Vec<Arc<str>>),
 }
 
 /// One expression for the values inside of any variant.
@@ -143,9 +146,21 @@ macro_rules! values_from {
         values_from!($type => $variant);
     )*};
 }
-values_from!(bool => Bool, String => Text);
+values_from!(bool => Bool, Arc<str> => Text);
 values_from!(buffers: i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
              f32 => F32, f64 => F64);
+
+impl FromIterator<String> for Values {
+    fn from_iter<T: IntoIterator<Item = String>>(texts: T) -> Self {
+        Values::Text(texts.into_iter().map(Arc::from).collect())
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Values {
+    fn from_iter<T: IntoIterator<Item = &'a str>>(texts: T) -> Self {
+        Values::Text(texts.into_iter().map(Arc::from).collect())
+    }
+}
 
 impl Values {
     pub(crate) fn len(&self) -> usize {
@@ -286,11 +301,13 @@ impl Column {
 
     /// The same with words in the place of their numbers.
     fn spelled_out(self) -> Self {
-        if self.words.is_none() {
-            return self;
-        }
-        let text = |row: usize| if self.is_missing(row) { String::new() } else { self.text(row) };
-        let texts: Vec<String> = (0..self.n_rows()).map(text).collect();
+        let (Some(words), Values::U32(codes)) = (&self.words, &self.values) else { return self };
+        let shared: Vec<Arc<str>> = (0..words.len()).map(|word| words.value(word).into()).collect();
+        let text = |(row, code): (usize, &u32)| match self.is_missing(row) {
+            true => Arc::default(),
+            false => Arc::clone(&shared[*code as usize]),
+        };
+        let texts: Vec<Arc<str>> = codes.iter().enumerate().map(text).collect();
         Column { values: texts.into(), words: None, ..self }
     }
 

@@ -232,7 +232,7 @@ fn decode(bytes: Bytes, descr: &str) -> Option<Values> {
         }
         "f4" => numbers!(f32),
         "f8" => numbers!(f64),
-        _ => texts(&bytes, kind, big)?.into(),
+        _ => texts(&bytes, kind, big)?.into_iter().collect(),
     })
 }
 

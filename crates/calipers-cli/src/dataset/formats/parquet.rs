@@ -63,10 +63,10 @@ impl ParquetTable {
         builder.build().map_err(failed)
     }
 
-    /// How the file is read if texts that tell groups apart stay numbers of words, as the file has
-    /// them, so that no text is made for a row.
+    /// How the file is read if texts stay numbers of words, as the file has them, so that no text
+    /// is made for a row: a few bytes can be a long word of very many rows.
     fn with_words(&self, wanted: &[(usize, Role)]) -> Result<ArrowReaderMetadata> {
-        let is_wanted = |place: usize| wanted.contains(&(place, Role::Groups)) && self.has_words(place);
+        let is_wanted = |place: usize| wanted.iter().any(|(wanted, _)| *wanted == place) && self.has_words(place);
         let field = |(place, field): (usize, &FieldRef)| match field.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_wanted(place) => {
                 let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));

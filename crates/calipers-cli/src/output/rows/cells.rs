@@ -94,7 +94,7 @@ impl Cells {
 
     fn json_value(&self, place: usize) -> String {
         match &self.values {
-            Values::Text(values) => serde_json::Value::from(values[place].as_str()).to_string(),
+            Values::Text(values) => serde_json::Value::from(&*values[place]).to_string(),
             // JSON has no NaN: what is not finite is null.
             Values::F64(values) => serde_json::Value::from(values[place]).to_string(),
             Values::F32(values) if !values[place].is_finite() => "null".to_owned(),

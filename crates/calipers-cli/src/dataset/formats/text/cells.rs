@@ -289,7 +289,7 @@ impl Cells {
                 }
                 texts.iter().map(|text| number(text).unwrap_or(f64::INFINITY)).collect::<Vec<f64>>().into()
             }
-            Kind::Text | Kind::Mixed => texts.iter().map(str::to_owned).collect::<Vec<String>>().into(),
+            Kind::Text | Kind::Mixed => texts.iter().collect(),
         })
     }
 }
@@ -333,6 +333,6 @@ impl Texts {
     }
 
     fn into_values(self) -> Values {
-        self.iter().map(str::to_owned).collect::<Vec<String>>().into()
+        self.iter().collect()
     }
 }
