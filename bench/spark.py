@@ -1,7 +1,8 @@
 """Sketches by group in Spark, against the cost of SQL queries over the same rows.
 
-python -m bench.spark [--rows N] [--files N] [--turns N] [--short] needs pyspark and pandas beside calipers, and Java 17. It
-prints CPU seconds of all processes (driver, Java, Python workers), bytes that were shuffled, and tasks, as Markdown.
+python -m bench.spark [--rows N] [--files N] [--turns N] [--short] needs pyspark and pandas beside calipers, and
+Java 17. It prints CPU seconds of all processes (driver, Java, Python workers), bytes that were shuffled, and tasks,
+as Markdown.
 """
 
 from __future__ import annotations
