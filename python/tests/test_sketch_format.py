@@ -31,7 +31,7 @@ READ = documented_reader()
 
 def test_the_kit_has_every_file_and_version() -> None:
     assert {path.stem for path in KIT.glob("*.calipers")} == set(EXPECTED)
-    assert {name.split("_")[0] for name in EXPECTED} == {"v1", "v2", "v3"}
+    assert {name.split("_")[0] for name in EXPECTED} == {"v1", "v2", "v3", "v4"}
     for name in EXPECTED:
         assert (KIT / f"{name}.calipers").read_bytes()[8] == int(name[1])
 
