@@ -184,6 +184,9 @@ def _joined(chunks: list[_Chunk], what: str) -> Read:
     arrays = [part.array for part in known]
     if len(known) < len(parts) and known:
         nothing = None if known[0].array.dtype.kind == "O" else 0
+        if known[0].array.ndim > 1:
+            n_rows, n_known = (sum(len(part.array) for part in some) for some in (parts, known))
+            _core.check_missing_lists(n_rows - n_known, n_rows, known[0].array.shape[1], what)
         empty = np.full((1, *known[0].array.shape[1:]), nothing, known[0].array.dtype)
         is_known = {id(part) for part in known}
         arrays = [part.array if id(part) in is_known else np.repeat(empty, len(part.array), axis=0) for part in parts]

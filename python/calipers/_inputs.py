@@ -216,6 +216,8 @@ def _rows_of_lists(array: Array, missing: Mask | None, what: str) -> tuple[Array
         rows = np.array([list(value) for value in array[is_row]])
     except ValueError:
         raise _core.input_error("shape", what, "rows of different lengths") from None
+    if rows.ndim == 2:
+        _core.check_missing_lists(int(nulls.sum()), len(array), rows.shape[1], what)
     whole = np.zeros((len(array), *rows.shape[1:]), rows.dtype)
     whole[is_row] = rows
     return whole, nulls

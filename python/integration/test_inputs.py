@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -237,6 +238,30 @@ def test_a_null_is_refused_with_its_row(kind: str) -> None:
     with pytest.raises(calipers.CalipersError, match=r"^probability in row 17 is missing; correct it, or pass"):
         calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1)
     assert calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1, invalid="count").left_out == {"missing probability": 1}
+
+
+INEXACT = json.loads((ROOT / "fixtures" / "inexact.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", INEXACT, ids=[case["name"] for case in INEXACT])
+def test_rows_that_are_not_quite_right_are_counted_alike(case: dict[str, Any]) -> None:
+    p = case["y_prob"]
+    kinds = (pa.array(p), pa.chunked_array([p[:1], p[1:]]), pl.Series(p), pd.Series(p), torch.tensor(p).double())
+    for rows in kinds:
+        found = calipers.ls_ece(case["y_true"], rows, **case["options"])
+        assert {name: getattr(found, name) for name in ("n_rounded", "n_inexact_sums", "left_out")} == {
+            name: case[name] for name in ("n_rounded", "n_inexact_sums", "left_out")
+        }
+
+
+def test_nulls_that_do_not_fit_into_memory_are_an_error() -> None:
+    lists = pa.array([[0.0] * 100_000] + [None] * 60_000)
+    chunks = pa.chunked_array([lists[:1], lists[1:]])
+    for rows in (lists, chunks):
+        with pytest.raises(calipers.CalipersError, match="got 60000 of 60001 lists of 100000 values missing"):
+            calipers.ls_ece([0] * 60_001, rows, invalid="count")
+    with pytest.raises(MemoryError, match=f"probabilities have {2**42} nulls, which do not fit into memory"):
+        calipers.ls_ece([1], pa.nulls(2**42))
 
 
 @pytest.mark.parametrize("column", [pd.Series(P).mask(P[3] == P), pl.Series(np.where(P[3] == P, np.nan, P))], ids=type)

@@ -79,7 +79,7 @@ def test_the_documented_reader_reads_every_version(name: str) -> None:
         assert abs(ece - value) <= bound + 1e-12
     # Every field, not only sums: the sketch that calipers reads has the same in another version.
     sketch = cal.Sketch.from_bytes(data)
-    if head["profile"] == 0:
+    if head["profile"] == 0 and not head["inexact_sums"]:
         older = sketch.to_bytes(version=2)
         for again in (older, sketch.to_bytes(version=3), sketch.to_bytes()):
             other, other_bins, other_tables = READ(again)

@@ -7,7 +7,7 @@ use arrow_array::types::{Date32Type, Decimal128Type, Decimal256Type, DecimalType
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, new_empty_array};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyString};
 
@@ -79,6 +79,9 @@ pub(crate) fn chunk<'py>(
     what: &str,
 ) -> PyResult<Chunk<'py>> {
     let mut keys = None;
+    if array.data_type() == &DataType::Null {
+        check_room(array.len(), what)?;
+    }
     let mut inner = array.logical_nulls();
     let values = match array.data_type() {
         DataType::Dictionary(..) => {
@@ -104,6 +107,14 @@ pub(crate) fn chunk<'py>(
         _ => plain(py, array)?,
     };
     Ok(Chunk { values, nulls: marks(NullBuffer::union(inner.as_ref(), outer)), keys })
+}
+
+/// An error where there is no memory for rows that are all null: a double, a mark and a bit each.
+/// Arrow has no memory for them, so that a column of nulls may have any length.
+fn check_room(n_rows: usize, what: &str) -> PyResult<()> {
+    let room = n_rows.checked_mul(10).filter(|n_bytes| Vec::<u8>::new().try_reserve_exact(*n_bytes).is_ok());
+    room.map(drop)
+        .ok_or_else(|| PyMemoryError::new_err(format!("{what} have {n_rows} nulls, which do not fit into memory")))
 }
 
 /// One value for each row, text or not.
@@ -187,6 +198,7 @@ fn list<O: OffsetSizeTrait>(
         let values = rows.values().slice(elements(rows, 0).start, rows.len() * width);
         return Ok(reshaped(numbers(&values)?, rows.len(), width));
     }
+    check_missing_lists(rows.len() - filled().count(), rows.len(), width, what)?;
     let places = (0..rows.len()).flat_map(|row| {
         let start = if rows.is_valid(row) { elements(rows, row).start } else { 0 };
         start as i64..(start + width) as i64
@@ -194,6 +206,18 @@ fn list<O: OffsetSizeTrait>(
     let places = owned::<i64>(places.collect(), Element::number('i', 8));
     *keys = Some(reshaped(places, rows.len(), width));
     numbers(rows.values())
+}
+
+/// An error where missing lists, which get a place for each element, would take far more memory
+/// than the lists that are there: 16 times as much, and 512 MiB.
+#[pyfunction]
+pub(crate) fn check_missing_lists(n_missing: usize, n_rows: usize, width: usize, what: &str) -> PyResult<()> {
+    let most = (n_rows.saturating_sub(n_missing).saturating_mul(width)).saturating_mul(16).saturating_add(1 << 26);
+    if n_missing.saturating_mul(width) <= most {
+        return Ok(());
+    }
+    let missing = format!("{n_missing} of {n_rows} lists of {width} values missing");
+    Err(input_error("shape", what, format!("{missing}, which is too many to keep; remove these rows")))
 }
 
 /// Where the elements of a row are.

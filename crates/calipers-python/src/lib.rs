@@ -43,7 +43,7 @@ mod _core {
 
     #[pymodule_export]
     use crate::{
-        arrow::arrow,
+        arrow::{arrow, check_missing_lists},
         arrow_tables::{arrow_stream, arrow_table},
         borrowed::Borrowed,
         calibration_tests::{calibration_test, cox_test},

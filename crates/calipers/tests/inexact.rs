@@ -135,7 +135,8 @@ fn probabilities_are_used_as_given() {
     let rows = [0.33, 0.33, 0.33, 0.2, 0.31, 0.5];
     let predictions = Input::probabilities(&rows, &[0, 1]).classes(3).check().unwrap();
     let estimate = BinnedEce::new().n_bins(1).estimate(&predictions.top_class(Ties::First).unwrap()).unwrap();
-    // Tops are 0.33, which is right, and 0.5, which is not; divided by their sums they would differ.
+    // Tops are 0.33, which is right, and 0.5, which is not; divided by their sums they would
+    // differ.
     assert!((estimate.value - (0.5 - (0.33 + 0.5) / 2.0)).abs() < 1e-15, "{}", estimate.value);
 }
 

@@ -40,7 +40,8 @@ fn too_many_missing_lists_are_refused_without_their_memory() {
         assert_refused(&path, &["--invalid", "count"], &text);
         assert_refused(&path, &[], &text);
     }
-    // Text is read in blocks, and small batches one by one: the first that goes too far is an error.
+    // Text is read in blocks, and small batches one by one: the first that goes too far is an
+    // error.
     let few = [folder.write("a.jsonl", jsonl(CLASSES, ROWS)), folder.arrow_batches("b.ipc", &columns, 100)];
     for path in few {
         let run = crate::support::calipers(&["measure", path.to_str().unwrap(), "--invalid", "count"]);
