@@ -14,7 +14,7 @@ const VERBS: [&str; 9] = ["measure", "assess", "compare", "drift", "check", "swe
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 26] = [
+const ONLY_OF_THE_COMMAND: [&str; 27] = [
     "all",
     "color",
     "decimal",
@@ -24,6 +24,7 @@ const ONLY_OF_THE_COMMAND: [&str; 26] = [
     "help",
     "json",
     "limit",
+    "manifest",
     "max",
     "max_missing",
     "min_rows",

@@ -42,8 +42,8 @@ fn studies_are_listed_with_what_they_show() {
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines[0], "Studies, for `calipers study NAME --out DIR`:");
     assert!(lines[4].starts_with("two-point ") && lines[4].ends_with("(Figure synthplot)"), "{list}");
-    assert!(lines[11].starts_with("images GROUP=FILE...    ECE by bins"), "{list}");
-    assert!(lines[12].starts_with("recalibration [FOLDER]  how much each"), "{list}");
+    assert!(lines[13].starts_with("images GROUP=FILE...    ECE by bins"), "{list}");
+    assert!(lines[14].starts_with("recalibration [FOLDER]  how much each"), "{list}");
     assert!(lines.last().unwrap().starts_with("atlas FOLDER...         does ECE mislead"), "{list}");
     let help = succeed(&["study", "--help"]);
     assert!(lines[4..].iter().all(|line| help.contains(line.split("  ").next().unwrap())), "{help}");

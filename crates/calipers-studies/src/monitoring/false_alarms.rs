@@ -53,7 +53,7 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         Agreement::Noted,
         &format!(
             "Over {n_windows} looks, the monitor raises a false alarm in at most {} of {n_streams} calibrated streams of \
-             any kind ({}); stated is at most 0.05. A test of each window raises one in {} or more, Bonferroni in up to \
+             any kind ({}); stated is at most 0.05. A test of each window raises one in at least {}, Bonferroni in up to \
              {}, and a test of all rows so far in up to {}.",
             share(largest.1),
             largest.0,

@@ -93,7 +93,7 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     );
     page.text(
         "The uncertainty of the reference counts as expected, so that a small reference costs time until the alarm, and \
-         no false alarms. A larger one makes the monitor as fast as one that knows the truth.",
+         no false alarms. A larger one makes the monitor nearly as fast as one that knows the truth.",
     );
     Ok(())
 }
