@@ -42,7 +42,7 @@ impl Stream {
 
     /// The next place below `n`, which is not 0.
     pub(crate) fn place(&mut self, n: usize) -> usize {
-        (u128::from(self.bits()) * n as u128 >> 64) as usize
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 }
 

@@ -27,13 +27,16 @@ pub(super) struct Chance {
     pub(super) n_simulated_above: u64,
 }
 
+/// The three distances of question a, and ECE.
+type Draw = ([f64; 3], f64);
+
 /// Sums in another order differ by rounding, and a draw that reaches the value up to that counts.
 const ROUNDING: f64 = 1e-12;
 
 /// The observed distances and ECE, and what chance does to them.
 pub(super) fn judge(rows: &Sorted, binnings: &Binnings, seed: u64) -> Chance {
     let observed = binnings.eces(&rows.cumulated(|row, _| rows.outcomes[row]));
-    let draws: Vec<([f64; 3], f64)> = (0..(N_DRAWS + N_SIMULATED) as u64)
+    let draws: Vec<Draw> = (0..(N_DRAWS + N_SIMULATED) as u64)
         .map(|draw| {
             let mut stream = Stream::new(seed_of(seed, 30, draw));
             let eces = binnings.eces(&rows.cumulated(|_, p| stream.uniform() < p));
@@ -45,9 +48,9 @@ pub(super) fn judge(rows: &Sorted, binnings: &Binnings, seed: u64) -> Chance {
         [0, 1, 2].map(|kind| p_value(reference.iter().map(|(drawn, _)| drawn[kind]), distances[kind]))
     };
     let p_value_of_ece = |ece: f64| p_value(reference.iter().map(|(_, drawn)| *drawn), ece);
-    let count = |is: &dyn Fn(&([f64; 3], f64)) -> bool| simulated.iter().filter(|draw| is(draw)).count() as u64;
+    let count = |is: &dyn Fn(&Draw) -> bool| simulated.iter().filter(|draw| is(draw)).count() as u64;
     let n = reference.len() as f64;
-    let mean = |of: &dyn Fn(&([f64; 3], f64)) -> f64| reference.iter().map(of).sum::<f64>() / n;
+    let mean = |of: &dyn Fn(&Draw) -> f64| reference.iter().map(of).sum::<f64>() / n;
     let floor = mean(&|(_, ece)| *ece);
     Chance {
         p_values: p_values(observed.distances()),

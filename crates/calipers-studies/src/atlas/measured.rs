@@ -101,7 +101,7 @@ pub(super) fn measure(model: &Model<'_>, seed: u64) -> Result<Measured, Error> {
     let confidences = Confidences::new(&rows, model.is_top_class());
     let clusters = model.clusters.as_deref();
     let (overconfidence, overconfidence_error) = confidences.mean(clusters);
-    // In the order of `sorted`, in which clusters are not known: those of clusters come from the rows as read.
+    // Clusters are known in the order of the rows as read, not in that of `sorted`.
     let standard_error = match clusters {
         None => {
             let signs = binnings.signs(&sums);

@@ -44,7 +44,7 @@ pub(super) fn average<'a>(models: impl IntoIterator<Item = (&'a str, f64)>) -> O
     statistic(&by_set(models), mean)
 }
 
-fn mean(values: &mut Vec<f64>) -> f64 {
+fn mean(values: &mut [f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -57,7 +57,7 @@ fn by_set<'a>(models: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<Vec<f64>>
 }
 
 /// `None` without models.
-fn statistic(sets: &[Vec<f64>], of: fn(&mut Vec<f64>) -> f64) -> Option<Statistic> {
+fn statistic(sets: &[Vec<f64>], of: fn(&mut [f64]) -> f64) -> Option<Statistic> {
     let mut all: Vec<f64> = sets.iter().flatten().copied().collect();
     let (n_models, n_sets) = (all.len(), sets.len());
     if all.is_empty() {

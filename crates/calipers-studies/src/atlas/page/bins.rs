@@ -2,7 +2,7 @@
 
 use calipers_report::{Axis, BLACK, Chart, Series, Stroke};
 
-use super::{decimal, median, percent, set_of, share, table_of_parts, with_chance};
+use super::{Column, Value, decimal, median, percent, set_of, share, table_of_parts, with_chance};
 use crate::atlas::chance::is_brittle;
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::{LEVEL, MATTERS, N_TESTS};
@@ -35,7 +35,7 @@ pub(super) fn simulated_brittle(models: &[&Measured]) -> Option<Statistic> {
 pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     let models = with_chance(all);
     page.heading("a. How far ECE moves with the bins");
-    let moves: [(&str, fn(&Measured) -> f64); 3] = [
+    let moves: [(&str, Value); 3] = [
         ("over 5 to 100 bins of equal width", |model| model.distances[0]),
         ("over 5 to 100 bins of equal mass", |model| model.distances[1]),
         ("between equal width and equal mass", |model| model.distances[2]),
@@ -51,13 +51,13 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     page.table(&table_of_parts(
         &models,
         &[
-            ("range, equal width", &|models| decimal(median(models, |model| model.distances[0]))),
-            ("by chance", &|models| {
+            Column::new("range, equal width", |models| decimal(median(models, |model| model.distances[0]))),
+            Column::new("by chance", |models| {
                 decimal(median(models, |model| model.chance.as_ref().map_or(0.0, |chance| chance.by_chance[0])))
             }),
-            ("brittle", &|models| percent(share(models, brittle))),
-            ("brittle by a point", &|models| percent(share(models, brittle_by_a_point))),
-            ("simulated calibrated models called brittle", &|models| percent(simulated_brittle(models))),
+            Column::new("brittle", |models| percent(share(models, brittle))),
+            Column::new("brittle by a point", |models| percent(share(models, brittle_by_a_point))),
+            Column::new("simulated calibrated models called brittle", |models| percent(simulated_brittle(models))),
         ],
     ));
     if let (Some(found), Some(point), Some(simulated)) =

@@ -2,12 +2,10 @@
 
 use calipers_report::{Axis, Chart, Series};
 
-use super::{decimal, median, percent, share, table_of_parts};
+use super::{Column, Value, decimal, median, percent, share, table_of_parts};
 use crate::Page;
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::MATTERS;
-
-type Value = fn(&Measured) -> f64;
 
 /// What stands beside ECE.
 pub(super) const OTHERS: [(&str, Value); 3] = [
@@ -31,26 +29,15 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     page.text(
         "Differences from ECE with 15 bins of equal width: the median, and the share of models with more than 0.01.",
     );
-    let cells: Vec<[Box<dyn Fn(&[&Measured]) -> String>; 2]> = OTHERS
-        .iter()
-        .map(|&(_, other)| {
-            let cells: [Box<dyn Fn(&[&Measured]) -> String>; 2] = [
-                Box::new(move |models| decimal(median(models, |model| apart(model, other)))),
-                Box::new(move |models| percent(share(models, |model| apart(model, other) > MATTERS))),
-            ];
-            cells
-        })
-        .collect();
-    let names: Vec<[String; 2]> =
-        OTHERS.iter().map(|(name, _)| [format!("to {name}: median"), "above 0.01".to_owned()]).collect();
-    let columns: Vec<(&str, &dyn Fn(&[&Measured]) -> String)> = names
-        .iter()
-        .zip(&cells)
-        .flat_map(|(names, cells)| {
-            (0..2).map(move |place| (names[place].as_str(), &*cells[place] as &dyn Fn(&[&Measured]) -> String))
-        })
-        .collect();
-    page.table(&table_of_parts(all, &columns));
+    let columns = OTHERS.map(|(name, other)| {
+        [
+            Column::new(format!("to {name}: median"), move |models| {
+                decimal(median(models, |model| apart(model, other)))
+            }),
+            Column::new("above 0.01", move |models| percent(share(models, |model| apart(model, other) > MATTERS))),
+        ]
+    });
+    page.table(&table_of_parts(all, columns.as_flattened()));
     let independent = super::with_errors(all);
     let texts = OTHERS.map(|(name, other)| {
         let share = share(&independent, |model| in_errors(model, other) > 2.0);

@@ -1,6 +1,6 @@
 //! Question f: over- or underconfident, and where.
 
-use super::{percent, share, table_of_parts, with_errors};
+use super::{Column, percent, share, table_of_parts, with_errors};
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::{CONFIDENCE_ENDS, LEAST_ROWS_IN_RANGE, SIGNIFICANT};
 use crate::table::fixed;
@@ -20,9 +20,9 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     page.table(&table_of_parts(
         &models,
         &[
-            ("overconfident", &|models| percent(share(models, overconfident))),
-            ("underconfident", &|models| percent(share(models, underconfident))),
-            ("mean confidence less share of right predictions, median", &|models| {
+            Column::new("overconfident", |models| percent(share(models, overconfident))),
+            Column::new("underconfident", |models| percent(share(models, underconfident))),
+            Column::new("mean confidence less share of right predictions, median", |models| {
                 super::decimal(super::median(models, |model| model.overconfidence))
             }),
         ],

@@ -112,16 +112,34 @@ fn parts<'a>(all: &[&'a Measured]) -> Vec<(String, Vec<&'a Measured>)> {
     parts
 }
 
+/// A value of a model.
+type Value = fn(&Measured) -> f64;
+
+/// What some models have in a column of a table.
+type Cell<'a> = Box<dyn Fn(&[&Measured]) -> String + 'a>;
+
+/// A column of a table with a row for each part of the models.
+struct Column<'a> {
+    name: String,
+    cell: Cell<'a>,
+}
+
+impl<'a> Column<'a> {
+    fn new(name: impl Into<String>, cell: impl Fn(&[&Measured]) -> String + 'a) -> Self {
+        Column { name: name.into(), cell: Box::new(cell) }
+    }
+}
+
 /// A table with a row for each part of the models.
-fn table_of_parts(all: &[&Measured], columns: &[(&str, &dyn Fn(&[&Measured]) -> String)]) -> Table {
+fn table_of_parts(all: &[&Measured], columns: &[Column<'_>]) -> Table {
     let first = ["models", "number", "sets"].into_iter();
-    let mut table = Table::new(first.chain(columns.iter().map(|(name, _)| *name)));
+    let mut table = Table::new(first.chain(columns.iter().map(|column| column.name.as_str())));
     for (name, models) in parts(all) {
         let mut sets: Vec<&str> = models.iter().map(|model| set_of(model)).collect();
         sets.sort_unstable();
         sets.dedup();
         let numbers = [name, models.len().to_string(), sets.len().to_string()];
-        table.row(numbers.into_iter().chain(columns.iter().map(|(_, cell)| cell(&models))));
+        table.row(numbers.into_iter().chain(columns.iter().map(|column| (column.cell)(&models))));
     }
     table
 }

@@ -2,7 +2,7 @@
 
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use super::{decimal, median, percent, set_of, share, table_of_parts, with_chance};
+use super::{Column, decimal, median, percent, set_of, share, table_of_parts, with_chance};
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::LEVEL;
 use crate::{Agreement, Page};
@@ -32,11 +32,11 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     page.table(&table_of_parts(
         &models,
         &[
-            ("ECE, median", &|models| decimal(median(models, |model| model.ece))),
-            ("noise floor, median", &|models| decimal(median(models, floor))),
-            ("share of noise, median", &|models| percent(median(models, share_of_noise))),
-            ("not above the floor", &|models| percent(share(models, not_above))),
-            ("debiased ECE, median", &|models| decimal(median(models, |model| model.debiased))),
+            Column::new("ECE, median", |models| decimal(median(models, |model| model.ece))),
+            Column::new("noise floor, median", |models| decimal(median(models, floor))),
+            Column::new("share of noise, median", |models| percent(median(models, share_of_noise))),
+            Column::new("not above the floor", |models| percent(share(models, not_above))),
+            Column::new("debiased ECE, median", |models| decimal(median(models, |model| model.debiased))),
         ],
     ));
     let simulated = models.iter().flat_map(|model| {

@@ -85,7 +85,7 @@ pub(super) fn flips_with_ece(sets: &[&MeasuredSet], name: &str) -> Option<Statis
     share::share(both)
 }
 
-/// Whether the same model is best by ECE at every number of bins of the paper; `None` for one model.
+/// Whether the same model is best by ECE at every number of bins of the paper.
 pub(super) fn same_best_by_ece(models: &[&Measured]) -> bool {
     let best =
         |place: usize| (0..models.len()).min_by(|a, b| models[*a].width[place].total_cmp(&models[*b].width[place]));

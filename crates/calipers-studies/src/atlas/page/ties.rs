@@ -2,7 +2,7 @@
 
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use super::{decimal, median, percent, share, table_of_parts};
+use super::{Column, decimal, median, percent, share, table_of_parts};
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::MATTERS;
 use crate::{Agreement, Page};
@@ -23,10 +23,10 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     page.table(&table_of_parts(
         all,
         &[
-            ("tied rows, median", &|models| percent(median(models, tied))),
-            ("more than half tied", &|models| percent(share(models, |model| tied(model) > 0.5))),
-            ("jump, median", &|models| decimal(median(models, |model| model.tied_jump))),
-            ("jump above 0.01", &|models| percent(share(models, |model| model.tied_jump > MATTERS))),
+            Column::new("tied rows, median", |models| percent(median(models, tied))),
+            Column::new("more than half tied", |models| percent(share(models, |model| tied(model) > 0.5))),
+            Column::new("jump, median", |models| decimal(median(models, |model| model.tied_jump))),
+            Column::new("jump above 0.01", |models| percent(share(models, |model| model.tied_jump > MATTERS))),
         ],
     ));
     if let (Some(jump), Some(most)) =
