@@ -109,12 +109,17 @@ pub(crate) fn chunk<'py>(
     Ok(Chunk { values, nulls: marks(NullBuffer::union(inner.as_ref(), outer)), keys })
 }
 
-/// An error where there is no memory for rows that are all null: a double, a mark and a bit each.
-/// Arrow has no memory for them, so that a column of nulls may have any length.
+/// The most rows of a column of nulls: 640 MiB of doubles and marks.
+const MOST_NULLS: usize = 1 << 26;
+
+/// An error for more rows of nulls than anyone has. Arrow needs no memory for them, so a column of
+/// nulls may have any length, and asking for the memory does not tell: the system promises more
+/// than it has.
 fn check_room(n_rows: usize, what: &str) -> PyResult<()> {
-    let room = n_rows.checked_mul(10).filter(|n_bytes| Vec::<u8>::new().try_reserve_exact(*n_bytes).is_ok());
-    room.map(drop)
-        .ok_or_else(|| PyMemoryError::new_err(format!("{what} have {n_rows} nulls, which do not fit into memory")))
+    if n_rows <= MOST_NULLS {
+        return Ok(());
+    }
+    Err(PyMemoryError::new_err(format!("{what} have {n_rows} nulls, and at most {MOST_NULLS} are read")))
 }
 
 /// One value for each row, text or not.

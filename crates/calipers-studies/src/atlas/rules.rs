@@ -74,10 +74,11 @@ pub(super) const DISTINCT: [u64; 2] = [100, 1_000];
 pub(super) const LEAST_SETS: usize = 5;
 
 /// What was changed after the first run of all files, and why.
-pub(super) const CHANGES: [&str; 2] = [
+pub(super) const CHANGES: [&str; 3] = [
     "Question d compared ECE with the debiased ECE by its default settings, the root of the mean squared gap over bins of \
      equal mass, which is larger than a mean absolute gap. It now has the bins and the norm of the ECE beside it.",
     "Shares and medians of fewer than five sets had intervals, which were as narrow as one set is alike. They have none now.",
+    "The criterion for uniform noise was in the program, and not in these words.",
 ];
 
 /// The rules in words: a heading and its text.
@@ -104,7 +105,7 @@ pub(super) const TEXT: [(&str, &str); 9] = [
          between the two kinds at the same number of bins. Chance is what a perfectly calibrated model with the same \
          predictions does: outcomes are drawn from the predictions 400 times, and the p-value of a distance is (1 + \
          number of draws that reach it) / 401. A model is *brittle* if the smallest of the three p-values is at most \
-         0.05 / 3 (Holm), and brittle *by a point* if, besides, the largest of those distances whose p-value is that \
+         0.05 / 3 (the first step of Holm's rule), and brittle *by a point* if, besides, the largest of those distances whose p-value is that \
          small is above 0.01. As a check, 20 further draws for each model are judged by the same rule: of these \
          calibrated models at most 5 % may be called brittle.",
     ),
@@ -155,6 +156,7 @@ pub(super) const TEXT: [(&str, &str); 9] = [
          with conditions* from 50 % on, and else *does not hold*. \"Nearly the same\" is a range of at most 0.005 over \
          10, 20, ..., 100 bins; \"tracks closely\" and \"near-identical\" is a difference of at most 0.01 at every one \
          of these numbers of bins, with sigma the inverse of the number of bins. A set of models agrees on the best one if \
-         the same model is best at every number of bins.",
+         the same model is best at every number of bins. Uniform noise leads to the same answer on tracking if a model \
+         tracks closely with both noises or with neither.",
     ),
 ];

@@ -87,7 +87,7 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         Agreement::Noted,
         &format!(
             "A model that stays as in the reference raises an alarm in at most {} of {n_streams} streams of {n_windows} \
-             looks, whatever the reference; stated is at most 0.05.",
+             looks, with every reference that was tried; stated is at most 0.05.",
             fixed(largest as f64 / n_streams as f64, 3)
         ),
     );

@@ -18,19 +18,26 @@ pub(super) fn section(page: &mut Page, all: &[&Measured], sets: &[&MeasuredSet])
     let independent = with_chance(all);
     page.heading("The answer");
     if let Some(harmless) = share(&independent, |model| !brittle_by_a_point(model)) {
-        let problem = match harmless.value {
-            value if value >= HOLDS => "seldom a problem",
-            value if value >= HOLDS_WITH_CONDITIONS => "no problem for most models, and one for some",
-            _ => "a problem for most models",
+        let text = match harmless.value {
+            value if value >= HOLDS => {
+                "For nearly all models, chance could explain how ECE moves with the bins, or it moves by less than a \
+                 percentage point."
+            }
+            value if value >= HOLDS_WITH_CONDITIONS => {
+                "For most models, chance could explain how ECE moves with the bins, or it moves by less than a \
+                 percentage point. For some it could not."
+            }
+            _ => "For most models, chance does not explain how ECE moves with the bins.",
         };
-        page.text(&format!("The choice of bins is {problem}; the noise of a finite sample is there for every model."));
+        page.text(text);
     }
     let flips = |name: &str| percent(flips_with_ece(sets, name));
     let sentences = [
         format!(
-            "**Bins**: from 10 to 100 bins ECE stays within 0.005 for {} of models, and beyond what chance explains it moves for {}, by more than a percentage point for {}.",
+            "**Bins**: from 10 to 100 bins of equal width, ECE stays within 0.005 for {} of all models. Over 5 to 100 bins, of equal width or mass, it moves farther than chance explains for {} of the {} models with independent rows, and then by more than a percentage point for {}.",
             percent(share(all, |model| paper_range(model) <= NEARLY_THE_SAME)),
             percent(share(&independent, brittle)),
+            independent.len(),
             percent(share(&independent, brittle_by_a_point)),
         ),
         format!(
@@ -45,12 +52,12 @@ pub(super) fn section(page: &mut Page, all: &[&Measured], sets: &[&MeasuredSet])
             flips(SmoothEce::NAME),
         ),
         format!(
-            "**Noise**: in the median {} of an ECE is what a calibrated model would show on the same rows, and the ECE of {} of models is not above that.",
+            "**Noise**: the noise floor is {} of the ECE in the median, and the ECE of {} of models is not significantly above its noise floor.",
             percent(median(&independent, share_of_noise)),
             percent(share(&independent, not_above)),
         ),
         format!(
-            "**Ties**, where ECE is discontinuous: {} of models have more than half of their rows tied, and splitting ties could move the ECE of the data by more than 0.01 for {}.",
+            "**Ties**, where ECE is discontinuous: {} of models have more than half of their rows tied, and splitting ties could move ECE, with each distinct probability as a bin of its own, by more than 0.01 for {}.",
             percent(share(all, |model| tied(model) > 0.5)),
             percent(share(all, |model| model.tied_jump > MATTERS)),
         ),

@@ -42,8 +42,8 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
     ];
     let medians = moves.map(|(words, of)| format!("{words} by {}", decimal(median(all, of))));
     page.text(&format!(
-        "In the median over all {} models, ECE moves {}. Most of this is chance: more bins have fewer rows each, and the \
-         ECE of a calibrated model grows with their number. The table counts the {} models with independent rows.",
+        "In the median over all {} models, ECE moves {}. The table compares this with chance: more bins have fewer rows each, and the \
+         ECE of a calibrated model grows with their number. It counts the {} models with independent rows.",
         all.len(),
         medians.join(", "),
         models.len()

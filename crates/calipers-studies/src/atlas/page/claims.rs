@@ -1,12 +1,13 @@
 //! The claims of the paper's Section 6, each with the share of models for which it is true.
 
 use super::rankings::{ranked_sets, same_best_by_ece, same_best_by_ls_ece};
-use super::{percent_and_by_set, set_of, share, with_chance};
+use super::{set_of, share, with_chance};
 use crate::atlas::MeasuredSet;
 use crate::atlas::measured::Measured;
 use crate::atlas::rules::{CLOSE, HOLDS, HOLDS_WITH_CONDITIONS, NEARLY_THE_SAME};
 use crate::atlas::share::{self as shares, Statistic};
 use crate::summary::extent;
+use crate::table::fixed;
 use crate::{Agreement, Page, Table};
 
 struct Claim {
@@ -66,6 +67,15 @@ fn claims(all: &[&Measured], sets: &[&MeasuredSet]) -> Vec<Claim> {
     ]
 }
 
+/// A claim that holds with conditions is neither seen nor not seen.
+fn agreement(found: &Statistic) -> Agreement {
+    match found.value {
+        value if value >= HOLDS => Agreement::Seen,
+        value if value >= HOLDS_WITH_CONDITIONS => Agreement::Noted,
+        _ => Agreement::NotSeen,
+    }
+}
+
 fn verdict(found: &Statistic) -> &'static str {
     match found.value {
         value if value >= HOLDS => "holds",
@@ -86,7 +96,13 @@ pub(super) fn section(page: &mut Page, all: &[&Measured], sets: &[&MeasuredSet])
     for claim in &claims {
         let Some(found) = &claim.found else { continue };
         let true_for = |found: Option<Statistic>| match found {
-            Some(found) => format!("{} of {} {}", percent_and_by_set(Some(found)), found.n_models, claim.what),
+            Some(found) => format!(
+                "{} of {} {}; mean over sets {} %",
+                found.percent(),
+                found.n_models,
+                claim.what,
+                fixed(100.0 * found.by_set, 0)
+            ),
             None => "-".to_owned(),
         };
         table.row([claim.text.to_owned(), verdict(found).to_owned(), true_for(claim.found), true_for(claim.many_rows)]);
@@ -95,9 +111,9 @@ pub(super) fn section(page: &mut Page, all: &[&Measured], sets: &[&MeasuredSet])
     for claim in &claims {
         let Some(found) = &claim.found else { continue };
         page.finding(
-            Agreement::seen_if(found.value >= HOLDS),
+            agreement(found),
             &format!(
-                "{}: {}, for {} of {} {}.",
+                "{}: {}; it is true for {} of {} {}.",
                 claim.text,
                 verdict(found),
                 found.percent(),
@@ -115,7 +131,7 @@ fn conclusion(page: &mut Page, all: &[&Measured]) {
     let harmless = shares::share(models.iter().map(|model| (set_of(model), !super::bins::brittle_by_a_point(model))));
     if let Some(found) = harmless {
         page.finding(
-            Agreement::seen_if(found.value >= HOLDS),
+            agreement(&found),
             &format!(
                 "The paper's conclusion, that the discontinuity of ECE may not pose a problem in practice: {}. For {} of {} models with independent rows, the choice of bins moves ECE by no more than chance or a percentage point.",
                 verdict(&found),

@@ -31,7 +31,7 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
         page.finding(
             Agreement::Noted,
             &format!(
-                "Of the models with independent rows, {} are overconfident and {} underconfident; for the others chance explains the difference.",
+                "Of the models with independent rows, {} are overconfident and {} underconfident; for the others chance could explain the difference.",
                 over.percent(),
                 under.percent()
             ),

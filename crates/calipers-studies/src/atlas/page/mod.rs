@@ -164,24 +164,17 @@ fn decimal(found: Option<Statistic>) -> String {
     found.map_or("-".to_owned(), |found| found.decimal())
 }
 
-/// A share as a cell with the mean over sets behind it.
-fn percent_and_by_set(found: Option<Statistic>) -> String {
-    found.map_or("-".to_owned(), |found| {
-        format!("{}; mean over sets {} %", found.percent(), crate::table::fixed(100.0 * found.by_set, 0))
-    })
-}
-
 fn limits(page: &mut Page, all: &[&Measured]) {
     let n_own = all.iter().filter(|model| is_own(model)).count();
     let n_dependent = all.iter().filter(|model| model.chance.is_none()).count();
     page.heading("Limits");
     page.text(&format!(
         "The models are those whose predictions were published and could be obtained, and {n_own} that were trained for \
-         the collection on public data; they are not a sample of all models in use. Models of one set share their rows, \
+         the collection on public data; they are not a sample of all models in use. Models of one set share their rows or their benchmark, \
          so the number of sets, not of models, tells how much is known. {n_dependent} models have rows that depend on \
          each other, such as forecasts of one event on many dates; they count where values are compared and are left \
          out where chance comes in. Chance is that of a calibrated model: for a strongly miscalibrated one the range of \
-         ECE over bins varies less, so the test for brittleness is then on the safe side. The standard error of ECE by \
+         ECE over bins varies less, so the test then misses models, and the share of brittle ones is a lower bound. The standard error of ECE by \
          the delta method is too large where gaps are near 0."
     ));
 }

@@ -50,7 +50,7 @@ pub(super) fn section(page: &mut Page, all: &[&Measured]) {
         page.finding(
             Agreement::Noted,
             &format!(
-                "In the median {} of an ECE is noise, and the ECE of {} of models is not above its noise floor. Of simulated calibrated models, {} have an ECE above it; the rule allows 5 %.",
+                "The noise floor is {} of the ECE in the median, and the ECE of {} of models is not significantly above it. Of simulated calibrated models, {} are called above it; the rule allows 5 %.",
                 noise.percent(),
                 not_above.percent(),
                 simulated.percent()
