@@ -85,7 +85,7 @@ def test_beyond_the_driver_tasks_follow_bytes(
     for key in (0, 7):
         assert by_g[key].to_bytes() == sketched(columns, columns["g"] == key, weighted=True)
     # Several tasks, each with the sketches of its keys.
-    monkeypatch.setattr(_gather, "_BYTES_OF_A_TASK", 1 << 17)
+    monkeypatch.setattr(_gather, "_BYTES_OF_A_TASK", 1 << 15)
     several = spark.sketch(df, prob="p", label="y", weight="w", by=["g", "h"])
     assert several._found.n_parts > 1
     assert {row.g for row in several.measure("brier_score").collect()} == set(range(N_GROUPS))
