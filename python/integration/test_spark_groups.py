@@ -26,8 +26,14 @@ N = 40_000
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    # As Spark has it: 200 partitions after a shuffle.
-    made = spark.session("local[2]", **QUIET, spark__driver__memory="1g", spark__sql__session__timeZone="UTC")
+    made = spark.session(
+        "local[2]",
+        **QUIET,
+        spark__driver__memory="1g",
+        spark__sql__session__timeZone="UTC",
+        # Spark's own number, said because the JVM keeps the settings of whichever session started it.
+        spark__sql__shuffle__partitions="200",
+    )
     yield made
     made.stop()
 
