@@ -15,13 +15,9 @@ use arguments::Arguments;
 use filled::Filled;
 use waiting::Waiting;
 
-/// Rows of a group wait before they go into its sketch together, at least so many: a call for each
-/// would take longer than the row, and cells of many groups are in no cache.
+/// So many rows of a group wait before they go into its sketch together: a call for each would take
+/// longer than the row, and more of them would go through a table of 5 MB that is made for them.
 const SOME: usize = 1 << 12;
-
-/// And so many, while they take less memory than the cells that they would go into: from here on
-/// the core has a faster way for them.
-const MANY: usize = 1 << 15;
 
 /// Fewer rows do not tell a fault of all of them, as percentages, from one of some.
 const ENOUGH_TO_TELL: usize = 1000;
@@ -35,8 +31,6 @@ pub(crate) struct Sketching {
     filled: Option<Filled>,
     /// Valid rows that are in none yet.
     waiting: Waiting,
-    /// Whether rows are in so many cells that they take less memory than these.
-    is_spread: bool,
 }
 
 impl Aggregate for Sketching {
@@ -79,6 +73,9 @@ impl Aggregate for Sketching {
 
     fn finish(&self) -> Result<Option<Vec<u8>>, String> {
         let Some(kind) = &self.kind else { return Ok(None) };
+        if let (Some(Filled::Few(sketch)), 0) = (&self.filled, self.waiting.len()) {
+            return Ok(Some(sketch.to_bytes()));
+        }
         let mut filled = self.filled.clone().unwrap_or_else(|| Filled::new(kind));
         self.waiting.each(kind.form, |view| filled.update(view)).map_err(failure::text)?;
         Ok(Some(filled.finish().to_bytes()))
@@ -105,23 +102,13 @@ impl Sketching {
     /// Puts rows that wait into the sketch, if they are enough. Where all rows of a chunk are of
     /// this group, there are few groups at a time, and it may have a table for filling.
     fn settle_if_many(&mut self, has_chunk: bool) -> Result<(), Error> {
-        if self.waiting.len() < if self.is_spread { MANY } else { SOME } {
+        if self.waiting.len() < SOME {
             return Ok(());
         }
         let Some(kind) = self.kind.clone() else { return Ok(()) };
-        if !self.is_spread {
-            let mut sketch = kind.empty.empty_like();
-            self.waiting.each(kind.form, |view| sketch.update(view))?;
-            if sketch.memory() > self.waiting.memory() {
-                self.is_spread = true;
-                return Ok(());
-            }
-            self.filled().merge(&Filled::Few(Box::new(sketch)))?;
-        } else {
-            let mut filled = self.filled.take().unwrap_or_else(|| Filled::new(&kind));
-            self.waiting.each(kind.form, |view| filled.update(view))?;
-            self.filled = Some(if has_chunk { filled.with_table() } else { filled });
-        }
+        let mut filled = self.filled.take().unwrap_or_else(|| Filled::new(&kind));
+        self.waiting.each(kind.form, |view| filled.update(view))?;
+        self.filled = Some(if has_chunk { filled.with_table() } else { filled });
         self.waiting.clear();
         Ok(())
     }

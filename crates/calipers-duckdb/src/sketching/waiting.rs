@@ -52,15 +52,6 @@ impl Waiting {
         self.outcomes.len()
     }
 
-    /// Bytes of memory, but for what is reserved.
-    pub(super) fn memory(&self) -> usize {
-        let of_a_score = match self.scores {
-            Scores::Single(_) => size_of::<f32>(),
-            Scores::Double(_) => size_of::<f64>(),
-        };
-        self.len() * (of_a_score + size_of::<bool>()) + size_of_val(&self.weights[..])
-    }
-
     /// Adds some rows of a chunk, whose labels are 0 or 1.
     pub(super) fn add(&mut self, arguments: &Arguments<'_>, rows: Range<usize>) {
         match arguments.labels {
