@@ -116,11 +116,10 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
 }
 
 /// `depth` is how many halvings are left.
-#[inline]
-fn abs_integral(coefficients: &[f64], depth: u32) -> AbsIntegral {
+fn abs_integral<const M: usize>(coefficients: &[f64; M], depth: u32) -> AbsIntegral {
     let min = coefficients.iter().copied().fold(f64::INFINITY, f64::min);
     let max = coefficients.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mean = coefficients.iter().sum::<f64>() / coefficients.len() as f64;
+    let mean = coefficients.iter().sum::<f64>() / M as f64;
     if min >= 0.0 || max <= 0.0 {
         return AbsIntegral { value: mean.abs(), slack: 0.0 };
     }
@@ -129,20 +128,16 @@ fn abs_integral(coefficients: &[f64], depth: u32) -> AbsIntegral {
         return AbsIntegral { value: mean.abs(), slack: max.max(-min) };
     }
     let (left, right) = halves(coefficients);
-    let (left, right) =
-        (abs_integral(&left[..coefficients.len()], depth - 1), abs_integral(&right[..coefficients.len()], depth - 1));
+    let (left, right) = (abs_integral(&left, depth - 1), abs_integral(&right, depth - 1));
     AbsIntegral { value: 0.5 * (left.value + right.value), slack: 0.5 * (left.slack + right.slack) }
 }
 
 /// De Casteljau's scheme: the coefficients of both halves of the panel.
-fn halves(coefficients: &[f64]) -> ([f64; MAX_ORDER], [f64; MAX_ORDER]) {
-    let n = coefficients.len();
-    let mut right = [0.0; MAX_ORDER];
-    right[..n].copy_from_slice(coefficients);
-    let mut left = [0.0; MAX_ORDER];
-    for (level, coefficient) in left[..n].iter_mut().enumerate() {
+fn halves<const M: usize>(coefficients: &[f64; M]) -> ([f64; M], [f64; M]) {
+    let (mut left, mut right) = ([0.0; M], *coefficients);
+    for (level, coefficient) in left.iter_mut().enumerate() {
         *coefficient = right[0];
-        for i in 0..n - 1 - level {
+        for i in 0..M - 1 - level {
             right[i] = 0.5 * (right[i] + right[i + 1]);
         }
     }

@@ -98,18 +98,25 @@ pub(super) fn spread(points: &Points, link: &dyn Link) -> f64 {
         let (response, complement) = link.both(points.logits[index]);
         points.weight(index) * response * complement
     };
-    spread_of((0..points.len()).map(|index| (counts(index), points.logits[index])))
+    let counts: Vec<f64> = (0..points.len()).map(counts).collect();
+    spread_of(counts.iter().copied().zip(points.logits.iter().copied()))
 }
 
 /// The same for logits with what they count.
 pub(super) fn spread_of(logits: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     // A logit so far out that it counts nothing may be too large for a square.
     let counted = || logits.clone().filter(|(count, _)| *count > 0.0);
-    let total = counted().map(|(count, _)| count).collect::<Sum>().value();
+    // Side by side: each addition of a sum waits for the one before.
+    let (mut total, mut weighted) = (Sum::default(), Sum::default());
+    counted().for_each(|(count, h)| {
+        total.add(count);
+        weighted.add(count * h);
+    });
+    let total = total.value();
     if !(total > 0.0) {
         return 0.0;
     }
-    let mean = counted().map(|(count, h)| count * h).collect::<Sum>().value() / total;
+    let mean = weighted.value() / total;
     let squares = counted().map(|(count, h)| count * (h - mean) * (h - mean)).collect::<Sum>().value();
     (squares / total).max(0.0).sqrt()
 }
