@@ -105,8 +105,7 @@ pub(super) fn classes(
     clusters: Option<&[u32]>,
     options: &Options,
 ) -> Result<Parts, Error> {
-    let views =
-        (0..predictions.n_classes()).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
+    let views: Vec<BinaryView<'_>> = predictions.each_class()?.collect();
     let named = views.iter().enumerate().map(|(class, view)| (name(class), sample_of(view, clusters)));
     let parts = measured("class", &named.collect::<Vec<_>>(), options)?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();

@@ -102,7 +102,8 @@ impl<'a> Predictions<'a> {
 
     /// One class against the rest, with log-odds that were computed row by row.
     pub(super) fn class_log_odds(&self, class: usize, log_odds: Vec<f64>) -> BinaryView<'_> {
-        self.assemble(Scores::Computed(log_odds), self.class_outcomes(class), Scale::LogOdds)
+        let view = self.assemble(Scores::Computed(log_odds), self.class_outcomes(class), Scale::LogOdds);
+        BinaryView { score_error: Some(class_rows::class_log_odds_error(self.n_classes())), ..view }
     }
 
     /// A view of scores and outcomes that were computed row by row: of all rows, or of some. From

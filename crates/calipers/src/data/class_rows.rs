@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Form;
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
-use crate::numerics::parallel;
+use crate::numerics::{logarithm, parallel};
 
 /// Sums and comparisons are made in so many lanes: several registers, since each waits for the one
 /// before.
@@ -118,20 +118,62 @@ dispatched! {
     }
 }
 
+/// What the log-odds of every class of a row of logits need: the others are all but its own term.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Total {
+    largest: f64,
+    /// Whether no other class has the largest score.
+    is_alone: bool,
+    /// Σ exp(z - largest) over all classes.
+    sum: f64,
+}
+
 dispatched! {
-    /// The log-odds of one class in some rows of logits.
-    pub(super) fn log_odds / log_odds_portable<T: Score>(
-        rows: &ClassRows<'_, T>,
-        range: Range<usize>,
-        class: usize,
-    ) -> Vec<f64> {
-        let mut log_odds = Vec::with_capacity(range.len());
+    /// The totals of some rows of logits.
+    pub(super) fn totals / totals_portable<T: Score>(rows: &ClassRows<'_, T>, range: Range<usize>) -> Vec<Total> {
+        let mut totals = Vec::with_capacity(range.len());
         let mut exponentials = vec![0.0; rows.n_classes];
         for index in range {
             let row = rows.row(index);
-            log_odds.push(log_odds_of_row(row, class, &TwoLargest::of(row), &mut exponentials));
+            let found = TwoLargest::of(row);
+            let largest: f64 = found.first.into();
+            fill_exponentials(row, largest, &mut exponentials);
+            totals.push(Total { largest, is_alone: found.first > found.second, sum: lane_sum(&exponentials) });
         }
-        log_odds
+        totals
+    }
+}
+
+dispatched! {
+    /// The log-odds of some classes in some rows of logits, class after class. `totals` are those of
+    /// these rows.
+    ///
+    /// A class that is not alone the largest has the log-odds (z - largest) - ln(total - own term),
+    /// in which nothing cancels: the total is at least twice the own term. Of the one that is, the
+    /// others are summed anew, relative to the largest of them; and of two classes, whose log-odds
+    /// are then their difference exactly.
+    pub(super) fn log_odds / log_odds_portable<T: Score>(
+        rows: &ClassRows<'_, T>,
+        range: Range<usize>,
+        classes: Range<usize>,
+        totals: &[Total],
+    ) -> Vec<Vec<f64>> {
+        let mut columns = vec![vec![0.0; range.len()]; classes.len()];
+        let mut exponentials = vec![0.0; rows.n_classes];
+        for (place, (index, total)) in range.zip(totals).enumerate() {
+            let row = rows.row(index);
+            for (column, score) in columns.iter_mut().zip(&row[classes.clone()]) {
+                let score: f64 = (*score).into();
+                let away = score - total.largest;
+                column[place] = away - logarithm::ln(total.sum - exp_of_nonpositive(away));
+            }
+            for (column, class) in columns.iter_mut().zip(classes.clone()) {
+                if rows.n_classes == 2 || (total.is_alone && row[class].into() == total.largest) {
+                    column[place] = log_odds_of_row(row, class, &TwoLargest::of(row), &mut exponentials);
+                }
+            }
+        }
+        columns
     }
 }
 
@@ -145,9 +187,18 @@ dispatched! {
 /// less ln S, and so at most ln k; and by its additions, at most k / 16 in a lane and 4 of lanes.
 /// What is off relative in S is off in ln S, which is rounded by 2 ln S more; z - m by |L| + ln k,
 /// and the last subtraction by |L|. The sum is 2 |L| + k / 16 + 6 ln k + 10.
+///
+/// Where S is a total less the own term, that term is rounded alike in both and cancels with its
+/// error. The additions of the total are then off relative to it, which is at most 2 S: k / 16 and 4
+/// count twice; the subtraction and the logarithm add one each. [`class_log_odds_error`] has these.
 pub(super) fn log_odds_error(n_classes: usize) -> f64 {
     let k = n_classes as f64;
     k / LANES as f64 + 6.0 * k.ln() + 12.0
+}
+
+/// That of [`log_odds`], where the others are a total less the own term: see [`log_odds_error`].
+pub(super) fn class_log_odds_error(n_classes: usize) -> f64 {
+    log_odds_error(n_classes) + n_classes as f64 / LANES as f64 + 6.0
 }
 
 /// ln(p / (1 - p)) of a class under softmax: its score less the log-sum-exp of the others.
@@ -157,14 +208,20 @@ pub(super) fn log_odds_error(n_classes: usize) -> f64 {
 fn log_odds_of_row<T: Score>(row: &[T], class: usize, largest: &TwoLargest<T>, exponentials: &mut [f64]) -> f64 {
     let score = row[class];
     let largest_other: f64 = if score == largest.first { largest.second } else { largest.first }.into();
-    for (exponential, score) in exponentials.iter_mut().zip(row) {
-        *exponential = exp_of_nonpositive((*score).into() - largest_other);
-    }
+    fill_exponentials(row, largest_other, exponentials);
     exponentials[class] = 0.0;
     (score.into() - largest_other) - lane_sum(exponentials).ln()
 }
 
-/// The log-odds of a class in one row of logits, with the bits of [`log_odds`].
+/// exp(z - largest) of each score. Scores above `largest` give no number of use.
+#[inline(always)]
+fn fill_exponentials<T: Score>(row: &[T], largest: f64, exponentials: &mut [f64]) {
+    for (exponential, score) in exponentials.iter_mut().zip(row) {
+        *exponential = exp_of_nonpositive((*score).into() - largest);
+    }
+}
+
+/// The log-odds of a class in one row of logits, with the others summed.
 pub(crate) fn log_odds_of(row: &[f64], class: usize) -> f64 {
     log_odds_of_row(row, class, &TwoLargest::of(row), &mut vec![0.0; row.len()])
 }
@@ -317,11 +374,15 @@ mod tests {
             assert_eq!(probable, Top { score: largest, ..*top });
         }
 
+        let totals = totals(&rows, 0..n);
+        assert_eq!(totals, totals_portable(&rows, 0..n), "the same bits on every processor");
+        let fast = log_odds(&rows, 0..n, 0..n_classes, &totals);
+        assert_eq!(fast, log_odds_portable(&rows, 0..n, 0..n_classes, &totals), "the same bits on every processor");
         for class in [0, n_classes / 2, n_classes - 1] {
-            let fast = log_odds(&rows, 0..n, class);
-            assert_eq!(fast, log_odds_portable(&rows, 0..n, class), "the same bits on every processor");
-            for (fast, row) in fast.iter().zip(wide.chunks(n_classes)) {
-                assert!(is_close(*fast, slow_log_odds(row, class), n_classes), "class {class}: {fast}");
+            assert_eq!(log_odds(&rows, 0..n, class..class + 1, &totals), fast[class..=class], "alone or beside others");
+            for (fast, row) in fast[class].iter().zip(wide.chunks(n_classes)) {
+                let (slow, error) = (slow_log_odds(row, class), class_log_odds_error(n_classes));
+                assert!((fast - slow).abs() <= f64::EPSILON / 2.0 * (4.0 * slow.abs() + error), "{class}: {fast}");
             }
         }
     }
@@ -346,14 +407,14 @@ mod tests {
     fn two_classes_have_the_difference_as_log_odds_exactly() {
         let values = [0.0, 1e-20, 3.0, 1.0, -5.0, 700.25];
         let rows = ClassRows { values: &values, n_classes: 2, kept: None };
-        assert_eq!(log_odds(&rows, 0..3, 1), [1e-20, -2.0, 705.25]);
+        assert_eq!(log_odds(&rows, 0..3, 1..2, &totals(&rows, 0..3)), [[1e-20, -2.0, 705.25]]);
     }
 
     #[test]
     fn rows_that_were_left_out_are_not_read() {
         let values = [f64::NAN, f64::NAN, 1.0, 4.0, f64::NAN, 0.0, 6.0, 2.0];
         let rows = ClassRows { values: &values, n_classes: 2, kept: Some(&[1, 3]) };
-        assert_eq!(log_odds(&rows, 0..2, 0), [-3.0, 4.0]);
+        assert_eq!(log_odds(&rows, 0..2, 0..1, &totals(&rows, 0..2)), [[-3.0, 4.0]]);
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Views of rows of classes: the top class, one class against the rest, each class in turn.
 
+use std::ops::Range;
+
 use super::binary::BinaryView;
-use super::class_rows::{self, ClassRows, Top};
+use super::class_rows::{self, ClassRows, Top, Total};
 use super::columns::{Floats, match_floats};
 use super::{Form, Predictions};
 use crate::Error;
 use crate::measure::{Estimate, Measure};
 use crate::names::names;
 use crate::numerics::parallel;
+
+/// Classes whose log-odds are computed together: as many as the doubles of a line of the cache.
+const SIDE_BY_SIDE: usize = 8;
 
 /// When the top class of a row counts as right, if several share the largest score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -160,8 +165,7 @@ impl Predictions<'_> {
     pub fn estimate(&self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
         match measure.spec().multiclass(multiclass, self.n_classes()) {
             Multiclass::Classwise => {
-                self.check_classes("\"classwise\"")?;
-                let per_class = self.classwise().map(|view| measure.estimate(&view?));
+                let per_class = self.each_class()?.map(|view| measure.estimate(&view));
                 Estimate::mean_over_classes(per_class.collect::<Result<Vec<Estimate>, Error>>()?)
             }
             Multiclass::AllClasses => measure.estimate_all_classes(&self.distributions()?),
@@ -224,16 +228,47 @@ impl Predictions<'_> {
         if self.input.rules.form == Form::Probabilities {
             return Ok(self.class_probabilities(class));
         }
-        let chunks = parallel::map_chunks(
-            self.len(),
-            class_rows::rows_per_chunk(k),
-            |range| with_class_rows!(self, rows => class_rows::log_odds(&rows, range, class)),
-        );
+        let chunks = parallel::map_chunks(self.len(), class_rows::rows_per_chunk(k), |range| {
+            with_class_rows!(self, rows => {
+                let totals = class_rows::totals(&rows, range.clone());
+                class_rows::log_odds(&rows, range, class..class + 1, &totals).concat()
+            })
+        });
         Ok(self.class_log_odds(class, chunks.concat()))
     }
 
-    /// Each class against the rest, in order.
-    fn classwise(&self) -> impl Iterator<Item = Result<BinaryView<'_>, Error>> {
-        (0..self.n_classes()).map(|class| self.one_class(class))
+    /// Each class against the rest, in order: the views of [`one_class`](Self::one_class), at a cost
+    /// of O(n k) for all of them.
+    ///
+    /// From raw scores each row is summed once, and every class takes its own term from the sum.
+    pub fn each_class(&self) -> Result<impl Iterator<Item = BinaryView<'_>>, Error> {
+        let k = self.n_classes();
+        self.check_classes("\"classwise\"")?;
+        let totals = (self.input.rules.form == Form::Logits).then(|| {
+            parallel::map_chunks(
+                self.len(),
+                class_rows::rows_per_chunk(k),
+                |range| with_class_rows!(self, rows => class_rows::totals(&rows, range)),
+            )
+            .concat()
+        });
+        Ok((0..k).step_by(SIDE_BY_SIDE).flat_map(move |first| {
+            let classes = first..k.min(first + SIDE_BY_SIDE);
+            match &totals {
+                None => classes.map(|class| self.class_probabilities(class)).collect::<Vec<_>>(),
+                Some(totals) => self.log_odds_of(classes, totals),
+            }
+        }))
+    }
+
+    /// The views of some classes of rows of logits, whose totals are known.
+    fn log_odds_of(&self, classes: Range<usize>, totals: &[Total]) -> Vec<BinaryView<'_>> {
+        // Of each row few values are read.
+        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK / SIDE_BY_SIDE, |range| {
+            let totals = &totals[range.clone()];
+            with_class_rows!(self, rows => class_rows::log_odds(&rows, range, classes.clone(), totals))
+        });
+        let column = |place: usize| chunks.iter().flat_map(|columns| &columns[place]).copied().collect();
+        classes.enumerate().map(|(place, class)| self.class_log_odds(class, column(place))).collect()
     }
 }

@@ -56,12 +56,11 @@ impl<'a> ClasswiseResampler<'a> {
         clusters: Option<&'a Clusters>,
         value: f64,
     ) -> Result<Self, Error> {
-        let class = |class: usize| {
-            let view = predictions.one_class(class)?;
+        let class = |view: BinaryView<'a>| {
             let (rows, resolved) = (view.rows(), measure.resolve(&[&view])?);
             Ok(Class { view, rows, resolved, measure })
         };
-        let classes: Vec<Class<'a>> = (0..predictions.n_classes()).map(class).collect::<Result<_, Error>>()?;
+        let classes: Vec<Class<'a>> = predictions.each_class()?.map(class).collect::<Result<_, Error>>()?;
         Ok(ClasswiseResampler {
             bracket: bracket(&classes, clusters, value)?,
             classes,

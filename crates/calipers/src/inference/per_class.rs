@@ -64,8 +64,7 @@ impl Assess<'_> {
         let n_classes = predictions.n_classes();
         let assess = self.n_tests(adjust.n_tests(n_classes));
         let mut found = Vec::with_capacity(n_classes);
-        for class in 0..n_classes {
-            let view = predictions.one_class(class)?;
+        for (class, view) in predictions.each_class()?.enumerate() {
             let sample = clusters.map_or(Sample::from(&view), |clusters| Sample::from(&view).clusters(clusters));
             let (bins, outcomes) = (BinnedEce::new().n_bins(1).bins(&view)?, view.rows().outcomes);
             let whole = bins.first().ok_or(Error::NoRows)?;

@@ -39,9 +39,9 @@ impl Analysis<'_> {
         let how = self.how.for_groups(n_classes, self.adjust);
         let (selected, adjust) = (self.selected.clone(), self.adjust);
         let analysis = Analysis { selected, all_needed: false, each_class: false, adjust, how };
-        let classes = (0..n_classes).into_par_iter();
+        let views = predictions.each_class()?.enumerate().collect::<Vec<_>>().into_par_iter();
         let mut classes: Vec<OfClass> =
-            classes.map(|class| analysis.one_class(class, &predictions.one_class(class)?)).collect::<Result<_, _>>()?;
+            views.map(|(class, view)| analysis.one_class(class, &view)).collect::<Result<_, _>>()?;
         for place in 0..self.selected.len() {
             answers::adjust(
                 adjust,

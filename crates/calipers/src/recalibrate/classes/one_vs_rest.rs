@@ -43,12 +43,12 @@ impl Classes<'_> {
             spread: None,
             map: ClassMap { method: options.method, clip: options.clip, ..ClassMap::identity(k) },
         };
-        for (class, n_rows) in has_rows.iter().enumerate() {
+        for (view, n_rows) in self.predictions.each_class()?.zip(&has_rows) {
             if *n_rows == 0 {
                 maps.push(BinaryMap { clip: options.clip, ..BinaryMap::identity() });
                 continue;
             }
-            let ordered = options.ordered(&self.predictions.one_class(class)?)?;
+            let ordered = options.ordered(&view)?;
             let atoms = ordered.pooled(|place| (rows.is_chosen)(ordered.rows[place].index as usize));
             let design = Design::new(options.method, &atoms);
             let fitted = options.fit_atoms(&design, &atoms)?;
@@ -83,7 +83,7 @@ impl Classes<'_> {
             return Ok(None);
         }
         let views: Result<Vec<Ordered>, Error> =
-            (0..k).map(|class| self.options.ordered(&self.predictions.one_class(class)?)).collect();
+            self.predictions.each_class()?.map(|view| self.options.ordered(&view)).collect();
         let redrawn = Redrawn { classes: self, views: views?, before: self.probabilities_before() };
         let n_draws = n_resamples.min(FEWEST_DRAWS.max((MOST_DRAWN / (n * k)) as u64));
         watch::expect_draws(n_draws);
