@@ -67,7 +67,7 @@ def test_threads_are_as_many_as_asked_or_as_the_environment_says(
 ) -> None:
     code = (
         "import sys, calipers as cal; sys.path.insert(0, sys.argv[1]); from test_threads import n_threads_of_calipers\n"
-        f"cal.set_threads({asked})\ncal.brier_score([0, 1], [0.2, 0.9])\nprint(n_threads_of_calipers({expected}))"
+        f"cal.set_threads({asked})\ncal.smooth_ece([0, 1], [0.2, 0.9])\nprint(n_threads_of_calipers({expected}))"
     )
     environ = {**os.environ, "RAYON_NUM_THREADS": environment}
     command = [sys.executable, "-c", code, str(Path(__file__).parent)]

@@ -55,6 +55,7 @@ mod _core {
         measures::measures,
         monitor::{Monitor, monitor_page},
         pool::{set_threads, set_threads_here},
+        quick::estimate_quickly,
         recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},
         runs::{assess_runs, estimate_runs},

@@ -1,16 +1,23 @@
-//! Small batches as most loops have them, read without the conversions that any array may need.
+//! Few rows as most loops have them, read without the conversions that any array may need.
 //!
-//! A batch is quick if its columns are numpy arrays of numbers in one dimension, or lists of Python
+//! Rows are quick if their columns are numpy arrays of numbers in one dimension, or lists of Python
 //! numbers, and nothing else is asked. All other input takes the long way, by
 //! python/calipers/_predictions.py, which gives the same rows.
 
-use calipers::{Floats, Input, Labels};
+use calipers::measure::Family;
+use calipers::{Estimate, Floats, Input, Labels, Multiclass, Ties, on_this_thread};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList};
 
-/// More rows are worth other threads, and too many to keep the GIL for.
-const MOST_ROWS: usize = 1 << 12;
+use crate::options::Options;
+use crate::results;
+
+/// More rows are worth other threads.
+const MOST_ROWS: usize = 1 << 14;
+
+/// More rows are too many to keep the GIL for.
+pub(crate) const MOST_ROWS_WITH_GIL: usize = 1 << 12;
 
 /// Numbers in double or single precision.
 enum QuickFloats<'py> {
@@ -29,7 +36,7 @@ enum QuickLabels<'py> {
     List(Vec<i64>),
 }
 
-/// The columns of a quick batch.
+/// The columns of rows that are quick.
 pub(crate) struct Quick<'py> {
     labels: QuickLabels<'py>,
     scores: QuickFloats<'py>,
@@ -38,7 +45,7 @@ pub(crate) struct Quick<'py> {
 }
 
 impl<'py> Quick<'py> {
-    /// `None` for a batch that is not quick.
+    /// `None` for rows that are not quick.
     pub(crate) fn read(
         labels: &Bound<'py, PyAny>,
         scores: &Bound<'py, PyAny>,
@@ -56,15 +63,54 @@ impl<'py> Quick<'py> {
         Some(Quick { labels: QuickLabels::read(labels)?, scores: QuickFloats::read(scores)?, weights, from_logits })
     }
 
-    /// What the core checks; `None` if there are too many rows, or none.
-    pub(crate) fn input(&self) -> Option<Input<'_>> {
+    /// What the core checks; `None` if there are more rows than these, or none.
+    pub(crate) fn input(&self, most_rows: usize) -> Option<Input<'_>> {
         let (labels, scores) = (self.labels.labels()?, self.scores.floats()?);
+        if !(1..=most_rows).contains(&labels.len()) {
+            return None;
+        }
         let input = if self.from_logits { Input::logits(scores, labels) } else { Input::probabilities(scores, labels) };
         match &self.weights {
             Some(weights) => Some(input.weights(weights.floats()?)),
             None => Some(input),
         }
     }
+}
+
+/// The value of a measure for rows that are quick, on this thread: such a call is done before another
+/// thread is awake.
+///
+/// `given` has the arguments of Python's function by name, with those options of rows that are not
+/// the defaults under `rows`. `None` for every call that has to take the long way, those that end
+/// with an error included.
+#[pyfunction]
+pub(crate) fn estimate_quickly<'py>(
+    py: Python<'py>,
+    measure: &str,
+    given: Options<'py>,
+    defaults: &Bound<'py, PyDict>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some((estimate, quick)) = quick_estimate(py, measure, &given) else { return Ok(None) };
+    // In the order of those of the long way.
+    let input = PyDict::new(py);
+    for name in ["multiclass", "ties", "from_logits", "pos_label", "classes", "sum_tolerance", "invalid"] {
+        input.set_item(name, defaults.get_item(name)?)?;
+    }
+    input.set_item("from_logits", quick.from_logits)?;
+    input.set_item("weighted", quick.weights.is_some())?;
+    results::estimate(py, &estimate, &input).map(Some)
+}
+
+fn quick_estimate<'py>(py: Python<'py>, measure: &str, given: &Options<'py>) -> Option<(Estimate, Quick<'py>)> {
+    let rows = given.get("rows").ok()?.cast_into::<PyDict>().ok()?;
+    let quick = Quick::read(&given.get("y_true").ok()?, &given.get("y_prob").ok()?, &rows)?;
+    let measure = given.measure(measure).ok()?;
+    if !matches!(measure.spec().family, Family::LogitSmoothing | Family::Binned | Family::Score) {
+        return None;
+    }
+    let input = quick.input(MOST_ROWS)?;
+    let found = py.detach(|| on_this_thread(|| input.estimate(Multiclass::Auto, Ties::First, &*measure)));
+    found.ok().map(|found| (found, quick))
 }
 
 /// A numpy array itself: subclasses may have marks of missing values.

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::inference::{Choices, assessed};
 use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
-use crate::quick::Quick;
+use crate::quick::{MOST_ROWS_WITH_GIL, Quick};
 use crate::recalibration::{Recalibration, Remarks};
 use crate::results::{self, Answer, IntoPython, dict};
 
@@ -203,7 +203,7 @@ impl Sketch {
         options: &Bound<'py, PyDict>,
     ) -> Result<bool, Failure> {
         let Some(quick) = Quick::read(labels, scores, options) else { return Ok(false) };
-        let Some(input) = quick.input() else { return Ok(false) };
+        let Some(input) = quick.input(MOST_ROWS_WITH_GIL) else { return Ok(false) };
         // With the GIL, and so without waiting for the lock.
         let Ok(mut state) = self.0.try_write() else { return Ok(false) };
         state.update(input, Question { multiclass: Multiclass::Auto, ties: Ties::First })?;

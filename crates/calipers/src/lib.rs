@@ -43,6 +43,7 @@ pub use measures::{
 };
 pub use noise::{Epanechnikov, Gaussian, IntoNoise, Laplace, LogisticNoise, Noise, Uniform};
 pub use numerics::cubic_spline::RunOut;
+pub use numerics::parallel::on_this_thread;
 pub use sketch::{Dense, Filling, Profile, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
 pub use watch::{Stopped, Watch};

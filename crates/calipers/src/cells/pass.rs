@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::cell::{Content, Resolution};
 use super::{Cells, N_TABLES};
 use crate::data::{Outcome, PlainPass, PlainRows, Probability};
 use crate::numerics::dispatch::dispatched;
+use crate::numerics::parallel;
 use crate::watch;
 
 /// Rows that a worker takes at a time.
@@ -27,13 +26,13 @@ pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Opt
     let frame = Frame::new(resolution, resolution.offset_bits(), clip);
     let n_cells = frame.n_cells();
     let contents = vec![Content::default(); n_cells * N_TABLES];
-    let n_workers = rayon::current_num_threads()
+    let n_workers = parallel::n_threads()
         .min(rows.len().div_ceil(SHARE))
         .min(MAX_BYTES / (contents.len() * size_of::<[u64; 2]>()))
         .max(1);
     let cells = Mutex::new(Cells { resolution, n_cells, contents, n_clipped: 0 });
     let (next, sound) = (AtomicUsize::new(0), AtomicBool::new(true));
-    (0..n_workers).into_par_iter().for_each(|_| {
+    parallel::map(n_workers, |_| {
         let mut narrow = Narrow::new(frame);
         while sound.load(Ordering::Relaxed) {
             watch::check();

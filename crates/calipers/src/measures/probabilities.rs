@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::data::{BinaryView, Rows, Scale};
 use crate::link::Link;
@@ -195,7 +193,7 @@ impl<'a> Probabilities<'a> {
             all.map(|((&p, &outcome), &weight)| of(key(p, outcome), weight)).collect::<Vec<T>>()
         });
         let mut all = chunks.concat();
-        all.par_sort_unstable();
+        parallel::sort_unstable_by(&mut all, T::cmp);
         all
     }
 

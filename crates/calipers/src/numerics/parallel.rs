@@ -1,5 +1,7 @@
 //! Work on rows in chunks of a fixed size, so that the number of threads changes no bit.
 
+use std::cell::Cell;
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +12,51 @@ use crate::watch;
 
 /// Rows of a chunk: large enough to amortise a task, small enough for the cache.
 pub(crate) const CHUNK: usize = 1 << 14;
+
+/// Fewer values are sorted before other threads are awake.
+const FEW_TO_SORT: usize = 1 << 13;
+
+thread_local! {
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` on this thread alone: for few rows, which are done before another thread is awake,
+/// and for callers who have threads of their own. Values are the same to the bit.
+///
+/// # Example
+/// ```
+/// use calipers::{BinnedEce, Input, Multiclass, Ties, on_this_thread};
+///
+/// let rows = Input::probabilities(&[0.2, 0.9], &[0, 1]);
+/// let ece = on_this_thread(|| rows.estimate(Multiclass::Auto, Ties::First, &BinnedEce::new()))?;
+/// assert!((ece.value - 0.15).abs() < 1e-15);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+pub fn on_this_thread<T>(work: impl FnOnce() -> T) -> T {
+    /// As it was before, after a panic too.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+    let _before = Before(IS_ALONE.replace(true));
+    work()
+}
+
+/// Threads that work is shared by.
+pub(crate) fn n_threads() -> usize {
+    if IS_ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Sorts by a total order, on all cores where that is worth it.
+pub(crate) fn sort_unstable_by<T: Send>(values: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+    if values.len() < FEW_TO_SORT || IS_ALONE.get() {
+        values.sort_unstable_by(compare);
+    } else {
+        values.par_sort_unstable_by(compare);
+    }
+}
 
 /// Rows of a chunk where n rows are few: a quarter of them, so that there is some for each of a few
 /// threads.
@@ -71,15 +118,30 @@ pub(crate) fn map_each<A: Sync, T: Send>(items: &[A], work: impl Fn(&A) -> T + S
 }
 
 fn for_each(n: usize, work: &(dyn Fn(usize) + Sync)) {
-    (0..n).into_par_iter().panic_fuse().for_each(|index| {
+    let watched = |index: usize| {
         watch::check();
         work(index);
-    });
+    };
+    if IS_ALONE.get() {
+        (0..n).for_each(watched);
+    } else {
+        (0..n).into_par_iter().panic_fuse().for_each(watched);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_runs_on_another_thread_where_that_is_asked_for() {
+        let threads = || map(64, |_| std::thread::current().id());
+        let here = std::thread::current().id();
+        assert!(on_this_thread(threads).into_iter().all(|thread| thread == here));
+        assert_eq!(on_this_thread(n_threads), 1);
+        assert!(std::panic::catch_unwind(|| on_this_thread(|| panic!("as some work does"))).is_err());
+        assert!(!IS_ALONE.get(), "as it was before");
+    }
 
     #[test]
     fn results_come_in_order() {

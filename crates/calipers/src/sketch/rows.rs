@@ -70,7 +70,7 @@ impl Sketch {
     /// Each thread fills a sketch of its own, and they are merged.
     fn add_in_parallel(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
         let n = view.len();
-        let n_parts = rayon::current_num_threads().min(n.div_ceil(MANY)).max(1);
+        let n_parts = parallel::n_threads().min(n.div_ceil(MANY)).max(1);
         let share = n.div_ceil(n_parts);
         let fill = |part: usize| {
             let mut sketch = self.empty_like();

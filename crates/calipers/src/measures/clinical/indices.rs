@@ -162,7 +162,7 @@ impl CalibrationIndex {
         let largest_bound = at_rows.bounds.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0);
         let largest_bound = largest_bound.map(|(_, bound)| *bound).fold(0.0, f64::max);
         weighted.retain(|row| row.1 > 0.0);
-        rayon::prelude::ParallelSliceMut::par_sort_unstable_by(weighted.as_mut_slice(), |a, b| a.0.total_cmp(&b.0));
+        crate::numerics::parallel::sort_unstable_by(&mut weighted, |a, b| a.0.total_cmp(&b.0));
         let [e50, e90] = quantiles(&weighted, total, [0.5, 0.9]);
         Ok(CalibrationIndices {
             ici,

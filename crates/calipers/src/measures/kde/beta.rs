@@ -1,7 +1,5 @@
 //! KDE-ECE with beta kernels and without one's own row, for one probability per row.
 
-use rayon::prelude::*;
-
 use super::beta_sums::BetaSums;
 use super::{Bandwidth, check_others};
 use crate::measures::binned::Norm;
@@ -170,7 +168,7 @@ impl Measure for BetaKdeEce {
             .collect();
         drop(all);
         check_others(rows.len(), view.len())?;
-        rows.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        parallel::sort_unstable_by(&mut rows, |a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         let members: Vec<&[(f64, f64, bool)]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
         let group = |rows: &&[(f64, f64, bool)]| Group {
             p: rows[0].0,

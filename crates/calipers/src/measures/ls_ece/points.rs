@@ -119,9 +119,8 @@ impl Points {
 
     /// Row numbers in the order of their logits; equal logits in the order of their rows.
     pub(crate) fn sorted(&self) -> Vec<usize> {
-        use rayon::prelude::*;
         let mut order: Vec<usize> = (0..self.len()).collect();
-        order.par_sort_unstable_by(|&a, &b| self.logits[a].total_cmp(&self.logits[b]).then(a.cmp(&b)));
+        parallel::sort_unstable_by(&mut order, |&a, &b| self.logits[a].total_cmp(&self.logits[b]).then(a.cmp(&b)));
         order
     }
 }
