@@ -31,7 +31,7 @@ def session() -> Iterator[SparkSession]:
         **QUIET,
         spark__driver__memory="1g",
         spark__sql__session__timeZone="UTC",
-        # Spark's own number, said because the JVM keeps the settings of whichever session started it.
+        # Spark's own number, said because a JVM keeps the settings of the session that started it.
         spark__sql__shuffle__partitions="200",
     )
     yield made

@@ -77,8 +77,8 @@ impl<'py> Quick<'py> {
     }
 }
 
-/// The value of a measure for rows that are quick, on this thread: such a call is done before another
-/// thread is awake.
+/// The value of a measure for rows that are quick, on this thread: such a call is done before
+/// another thread is awake.
 ///
 /// `given` has the arguments of Python's function by name, with those options of rows that are not
 /// the defaults under `rows`. `None` for every call that has to take the long way, those that end

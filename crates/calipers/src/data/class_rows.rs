@@ -145,8 +145,8 @@ dispatched! {
 }
 
 dispatched! {
-    /// The log-odds of some classes in some rows of logits, class after class. `totals` are those of
-    /// these rows.
+    /// The log-odds of some classes in some rows of logits, class after class. `totals` are those
+    /// of these rows.
     ///
     /// A class that is not alone the largest has the log-odds (z - largest) - ln(total - own term),
     /// in which nothing cancels: the total is at least twice the own term. Of the one that is, the
@@ -189,8 +189,9 @@ dispatched! {
 /// and the last subtraction by |L|. The sum is 2 |L| + k / 16 + 6 ln k + 10.
 ///
 /// Where S is a total less the own term, that term is rounded alike in both and cancels with its
-/// error. The additions of the total are then off relative to it, which is at most 2 S: k / 16 and 4
-/// count twice; the subtraction and the logarithm add one each. [`class_log_odds_error`] has these.
+/// error. The additions of the total are then off relative to it, which is at most 2 S: k / 16 and
+/// 4 count twice; the subtraction and the logarithm add one each. [`class_log_odds_error`] has
+/// these.
 pub(super) fn log_odds_error(n_classes: usize) -> f64 {
     let k = n_classes as f64;
     k / LANES as f64 + 6.0 * k.ln() + 12.0

@@ -237,8 +237,8 @@ impl Predictions<'_> {
         Ok(self.class_log_odds(class, chunks.concat()))
     }
 
-    /// Each class against the rest, in order: the views of [`one_class`](Self::one_class), at a cost
-    /// of O(n k) for all of them.
+    /// Each class against the rest, in order: the views of [`one_class`](Self::one_class), at a
+    /// cost of O(n k) for all of them.
     ///
     /// From raw scores each row is summed once, and every class takes its own term from the sum.
     pub fn each_class(&self) -> Result<impl Iterator<Item = BinaryView<'_>>, Error> {
