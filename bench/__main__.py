@@ -12,7 +12,7 @@ from pathlib import Path
 
 import calipers
 
-from bench import checks, contenders, data, machine, report, sketches, truth
+from bench import checks, contenders, data, machine, report, sizes, sketches, truth
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample
 from bench.groups import peak_of_groups
@@ -43,12 +43,13 @@ def main() -> None:
     results = Results(arguments.quick, machine.facts(), data.population_ece())
     with tempfile.TemporaryDirectory(prefix="calipers-bench-") as name:
         folder = Path(name)
-        sizes = [10**4, 50_000, 10**6] if arguments.quick else [10**4, 50_000, 10**6, 10**7]
-        for n in sizes:
+        numbers = [10**4, 50_000, 10**6] if arguments.quick else [10**4, 50_000, 10**6, 10**7]
+        for n in numbers:
             run_size(results, n, folder)
-        run_largest(results, sizes[-1], folder)
+        run_largest(results, numbers[-1], folder)
         run_top_class(results)
         run_measures(results)
+        run_sizes(results)
         run_recalibration(results)
         run_parquet(results, arguments.command, folder)
         run_groups(results, arguments.command, folder)
@@ -120,6 +121,11 @@ def run_measures(results: Results) -> None:
     results.measures_n = 10**5 if results.quick else 10**6
     say(f"every measure, n = {results.measures_n:,}")
     results.measures = race_measures(data.sample(results.measures_n), turns=3, budget=6)
+
+
+def run_sizes(results: Results) -> None:
+    say("calls of every size")
+    results.sizes = sizes.lines(quick=results.quick)
 
 
 def run_recalibration(results: Results) -> None:

@@ -36,13 +36,13 @@ def checks(results: Results) -> list[Check]:
         _faster(results, 50_000, "paper", "the paper's estimator", 20_000),
         _sweep(results, 50_000),
         _closer(results, 50_000),
-        _at_most(results, 10_000, "numpy_ece", "numpy's binned one-liner", 4),
         _top_class(results),
         _growth(results),
         _memory(results),
         *_parquet(results),
         *_groups(results),
-        *_sketches(results),
+        *_lines(results.sizes),
+        *_lines(results.sketches),
         _exact_sums(results, 10**7),
         *_measures(results),
         *_recalibration(results),
@@ -131,12 +131,12 @@ def _groups(results: Results) -> list[Check]:
     return [check(n, peak) for n, peak in results.groups.items()]
 
 
-def _sketches(results: Results) -> list[Check]:
+def _lines(lines: list[Line]) -> list[Check]:
     def check(line: Line) -> Check:
         limit = f"{'at least' if line.at_least else 'at most'} {line.limit:,g}"
         return _check(line.claim, line.value, limit, lambda _: line.holds)
 
-    return [check(line) for line in results.sketches]
+    return [check(line) for line in lines]
 
 
 def _exact_sums(results: Results, n: int) -> Check:

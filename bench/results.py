@@ -55,6 +55,7 @@ class Results:
     # Largest resident MiB of `calipers sketch --by`, by the number of groups.
     groups: dict[int, float] = field(default_factory=dict)
     sketches: list[Line] = field(default_factory=list)
+    sizes: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
