@@ -200,6 +200,10 @@ impl Measure for Corp {
         let estimate = Estimate::new(self.spec(), parts.miscalibration, parts.numerical_bound).of(view);
         Ok(estimate.with("score", self.score.name()).with("link", self.link.name()))
     }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
+    }
 }
 
 /// A sum, and that of the absolute values, on which its rounding depends.

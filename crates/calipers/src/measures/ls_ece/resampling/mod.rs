@@ -20,6 +20,7 @@
 
 mod bracket;
 mod clusters;
+mod gaps_at_rows;
 mod grid;
 mod nodes;
 mod panels;
@@ -36,6 +37,7 @@ use crate::data::BinaryView;
 use crate::inference::{Clusters, End, Resampler, RowBracket, RowEnd};
 use crate::sketch::Sketch;
 use bracket::Influences;
+pub(crate) use gaps_at_rows::OfGaps;
 use clusters::{ClusterDraws, ClusterParts, OfClusters};
 use grid::Grid;
 use panels::Origin;
