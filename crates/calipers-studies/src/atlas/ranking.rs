@@ -1,9 +1,7 @@
 //! Question c: models of the same rows, ranked by every measure.
 
 use calipers::measure::{Family, Role, Spec};
-use calipers::{
-    Error, Input, Logistic, Measure, ObservedExpected, Rows, SmoothEce, SplineCalibrationError, registry,
-};
+use calipers::{Error, Input, Logistic, Measure, ObservedExpected, Rows, SmoothEce, SplineCalibrationError, registry};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -303,12 +303,7 @@ impl Groups {
 
 /// The fixed point of a function that falls, between `low` and `high`, by secants from `start` on
 /// that are kept inside what is known.
-pub(super) fn search(
-    at: impl Fn(f64) -> Value,
-    (mut low, mut high): (f64, f64),
-    start: f64,
-    accuracy: f64,
-) -> Value {
+pub(super) fn search(at: impl Fn(f64) -> Value, (mut low, mut high): (f64, f64), start: f64, accuracy: f64) -> Value {
     let mut sigma = start;
     let mut previous: Option<(f64, f64)> = None;
     let mut best = Value { value: 0.5 * (low + high), bound: f64::INFINITY };

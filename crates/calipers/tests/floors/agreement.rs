@@ -27,9 +27,8 @@ impl Law {
     fn distance(&self, other: &Law) -> f64 {
         // Draws with the same outcomes differ by rounding.
         let is_below = |draw: f64, x: f64| draw <= x + 1e-9 * x.abs();
-        let below = |law: &Law, x: f64| {
-            law.sorted.partition_point(|draw| is_below(*draw, x)) as f64 / law.sorted.len() as f64
-        };
+        let below =
+            |law: &Law, x: f64| law.sorted.partition_point(|draw| is_below(*draw, x)) as f64 / law.sorted.len() as f64;
         let all = self.sorted.iter().chain(&other.sorted);
         all.map(|x| (below(self, *x) - below(other, *x)).abs()).fold(0.0, f64::max)
     }
@@ -43,15 +42,12 @@ fn laws(measure: &dyn Measure, data: &Data, n_draws: [u64; 2]) -> [[Law; 2]; 2] 
     let slow: &dyn Resampler = &slow;
     let value = measure.estimate(&view).unwrap().value;
     let step = (fast.value() - value).abs();
-    let calibrated = [&*fast, slow].map(|resampler| {
-        Law::new(n_draws[0], |draw| resampler.calibrated_draw(7 + draw))
-    });
+    let calibrated = [&*fast, slow].map(|resampler| Law::new(n_draws[0], |draw| resampler.calibrated_draw(7 + draw)));
     // A sweep jumps from one number of bins to another, with cells as with one row more.
     let is_near = step <= 0.1 * calibrated[1].deviation + 1e-12 || measure.spec().name == "sweep_ece";
     assert!(is_near, "{}: value {} {value}", measure.spec().name, fast.value());
-    let bootstrap = [&*fast, slow].map(|resampler| {
-        Law::new(n_draws[1], |draw| resampler.bootstrap_draw(1_000_000 + draw))
-    });
+    let bootstrap =
+        [&*fast, slow].map(|resampler| Law::new(n_draws[1], |draw| resampler.bootstrap_draw(1_000_000 + draw)));
     [calibrated, bootstrap]
 }
 
@@ -79,12 +75,18 @@ fn compare(name: &str, family: &str, n: usize, n_draws: u64) -> Vec<String> {
         );
         let root = (n_draws as f64).sqrt();
         // Five standard errors of the difference, and a twentieth of a standard deviation for cells.
-        expect(off.abs() <= 5.0 * 2f64.sqrt() / root + 0.05, format!("{name} {family} {n} {kind}: mean off by {off} sd"));
+        expect(
+            off.abs() <= 5.0 * 2f64.sqrt() / root + 0.05,
+            format!("{name} {family} {n} {kind}: mean off by {off} sd"),
+        );
         expect((spread - 1.0).abs() <= 6.0 / root + 0.03, format!("{name} {family} {n} {kind}: sd {spread}"));
         // Of two samples of one law, above 2 √(2 / draws) once in 3000 times; and what cells cost.
         // Of few outcomes 1 a sweep takes few values, and they move with its bins.
         let moves = name == "sweep_ece" && matches!(family, "sure" | "rare");
-        expect(moves || distance <= 2.0 * 2f64.sqrt() / root + 0.02, format!("{name} {family} {n} {kind}: distance {distance}"));
+        expect(
+            moves || distance <= 2.0 * 2f64.sqrt() / root + 0.02,
+            format!("{name} {family} {n} {kind}: distance {distance}"),
+        );
     }
     failures
 }
@@ -122,8 +124,7 @@ fn draws_of_cells_have_the_law_of_rows() {
 fn draws_of_smoothed_measures_have_the_law_of_rows() {
     let sizes = [1_000, 1_000, 6_000, 6_000, 1_000, 1_000];
     let of_family = |family, n| compare("smooth_ece", family, n, 200);
-    let failures: Vec<String> =
-        FAMILIES.into_iter().zip(sizes).flat_map(|(family, n)| of_family(family, n)).collect();
+    let failures: Vec<String> = FAMILIES.into_iter().zip(sizes).flat_map(|(family, n)| of_family(family, n)).collect();
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
