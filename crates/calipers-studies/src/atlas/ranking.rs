@@ -23,7 +23,7 @@ pub(super) struct Pair {
 
 /// The places in the catalogue of the measures whose differences have a standard error.
 pub(super) fn resampled() -> Vec<usize> {
-    // Paired differences draw every row: those of other measures take too long for hundreds of models.
+    // Paired differences draw every row: other measures take too long for hundreds of models.
     let is_resampled = |spec: &Spec| match spec.family {
         Family::LogitSmoothing | Family::Binned | Family::Score => true,
         Family::Cumulative => spec.name != SplineCalibrationError::new().spec().name,

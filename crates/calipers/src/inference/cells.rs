@@ -16,7 +16,7 @@
 //! weight, is at most 1/K wide, and neither p nor 1 - p changes in it by more than a quarter.
 //! 1. Its residual Σ w (y - p) keeps the mean 0 under calibration, since its mean probability is
 //!    that of its rows.
-//! 2. The variance of that residual is too large by Σ w² (p - p̄)², relative to p̄ (1 - p̄) per row.
+//! 2. The variance of that residual is too large by Σ w² (p - p̄)², against Σ w² p̄ (1 - p̄).
 //!    With all p in [a, a + 1/K], the mean of (p - p̄)² is at most (p̄ - a)(a + 1/K - p̄), which is
 //!    at most p̄ / K and at most (1 - p̄) / K. So the variance is too large by at most 2 / K of
 //!    itself, for K = 512 by 0.4 %, and its root by half of that.

@@ -1,8 +1,8 @@
 //! Resamples of the mean loss of one outcome, cell by cell: a cost that does not grow with the
 //! number of rows.
 //!
-//! Rows are put in order of their probability and cut into cells of about equal weight. Of a cell, a
-//! draw takes the sum of its losses:
+//! Rows are put in order of their probability and cut into cells of as many rows each. Of a cell,
+//! a draw takes the sum of its losses:
 //! - outcomes drawn from the predictions: Σ w l_0 + Σ w (l_1 - l_0) y with y independent. Its mean
 //!   and variance are sums over the rows, and its shape is that of a binomial number of outcomes 1;
 //! - rows drawn with replacement: a Poisson number of rows of each outcome, with the mean and the

@@ -187,8 +187,8 @@ fn of_one_outcome(spec: &Spec) -> Error {
     Error::setting("multiclass", format!("{rule} all classes together"), "\"all_classes\"")
 }
 
-/// Resamples of the rows, or of their cells where there are many rows and the measure has a rule for
-/// cells.
+/// Resamples of the rows, or of their cells where there are many rows and the measure has a rule
+/// for cells.
 pub(crate) fn resampler_by_rows<'a, E: Measure + ?Sized>(
     measure: &'a E,
     view: &'a BinaryView<'a>,

@@ -201,8 +201,8 @@ impl Measure for Corp {
         Ok(estimate.with("score", self.score.name()).with("link", self.link.name()))
     }
 
-    /// Inside of cells nothing is fitted, which makes a noise floor smaller: by 3.5 % with three rows
-    /// a cell at 6,000 rows. So there are more cells than for other measures.
+    /// Inside of cells nothing is fitted, which makes values smaller: by 3.5 % with three rows a
+    /// cell at 6,000 rows. So there are more cells than for other measures.
     fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
         Ok(Some(Cells::new(8192)))
     }

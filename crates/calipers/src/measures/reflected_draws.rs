@@ -152,8 +152,8 @@ fn gaussian(sigma: f64) -> impl Fn(usize) -> f64 {
     }
 }
 
-/// The transform of a kernel at π k σ for all k up to `n`: by the trapezoidal rule over its support,
-/// or as far as it has 10^-12 of itself.
+/// The transform of a kernel at π k σ for all k up to `n`: by the trapezoidal rule over its
+/// support, or as far as it has 10^-12 of itself.
 fn transform(noise: &dyn Noise, sigma: f64, n: usize) -> Vec<f64> {
     const STEPS: usize = 512;
     let mut reach = 1.0;

@@ -74,7 +74,7 @@ fn compare(name: &str, family: &str, n: usize, n_draws: u64) -> Vec<String> {
             fast.mean, slow.mean
         );
         let root = (n_draws as f64).sqrt();
-        // Five standard errors of the difference, and a twentieth of a standard deviation for cells.
+        // Five standard errors of the difference, and a twentieth of a deviation for cells.
         expect(
             off.abs() <= 5.0 * 2f64.sqrt() / root + 0.05,
             format!("{name} {family} {n} {kind}: mean off by {off} sd"),

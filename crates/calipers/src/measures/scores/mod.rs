@@ -34,8 +34,8 @@ pub(super) fn check_link(sketch: &Sketch, link: &dyn Link) -> Result<(), Error> 
     Ok(())
 }
 
-/// Resamples of the mean loss of many rows by cells, with the loss of a score by its outcome; of few
-/// rows, or where a loss is infinite, row by row.
+/// Resamples of the mean loss of many rows by cells, with the loss of a score by its outcome; of
+/// few rows, or where a loss is infinite, row by row.
 fn resampler_of_losses<'a, E: Measure>(
     measure: &'a E,
     view: &'a BinaryView<'a>,
