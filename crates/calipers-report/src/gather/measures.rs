@@ -1,19 +1,17 @@
 //! The table of measures: LS-ECE, its residual form and ECE with floor and interval, and other
 //! measures.
 
-use calipers::measure::{Cost, FromSketch};
+use calipers::measure::FromSketch;
 use calipers::{
     Assess, Assessment, BrierScore, CumulativeCalibrationError, Error, Estimate, Measure, Sample, SmoothEce, Spec,
 };
 
 use super::Options;
 
-/// The largest number of rows, over all resamples, that a measure without a faster way is computed
-/// on: this takes some seconds. Measures that are slow have fewer.
+/// The largest number of rows, over all resamples, that a measure is computed on where each row is
+/// drawn: this takes some seconds. smECE, which takes milliseconds also for few rows, has fewer.
 const MOST_DRAWN_ROWS: u64 = 4_000_000;
 const MOST_DRAWN_ROWS_IF_SLOW: u64 = 400_000;
-
-/// A slow measure takes milliseconds also for few rows.
 const MOST_RESAMPLES_IF_SLOW: u64 = 200;
 
 /// With fewer resamples than this, a measure has a value alone.
@@ -97,11 +95,7 @@ pub(super) fn gather(
     ];
     for other in &others {
         let spec = other.spec();
-        let is_slow = spec.cost == Cost::Slow;
-        let most = if is_slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
-        let most_resamples = if is_slow { MOST_RESAMPLES_IF_SLOW } else { options.n_resamples };
-        // Each of two kinds of resamples.
-        let n_resamples = options.n_resamples.min(most_resamples).min(most / (2 * sample.n()).max(1));
+        let n_resamples = resamples_of(sample, &**other, options);
         all.push(match sample.is_sketch() {
             // The page states that it comes from a sketch, so there is no error for each measure.
             true if spec.from_sketch == FromSketch::Nothing => continue,
@@ -116,6 +110,22 @@ pub(super) fn gather(
         });
     }
     Ok(all)
+}
+
+/// As many resamples as requested, or fewer where each row is drawn and there are many.
+fn resamples_of(sample: Sample<'_>, measure: &dyn Measure, options: &Options) -> u64 {
+    let is_slow = measure.spec().name == SmoothEce::NAME;
+    let most = if is_slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
+    let most_resamples = if is_slow { MOST_RESAMPLES_IF_SLOW } else { options.n_resamples };
+    // Each of two kinds of resamples.
+    let of_rows = options.n_resamples.min(most_resamples).min(most / (2 * sample.n()).max(1));
+    let draws_rows = |sample: Sample<'_>| match sample.view() {
+        Some(view) if !sample.has_clusters() => {
+            measure.resampler(view, None).is_ok_and(|resampler| resampler.draws_rows())
+        }
+        _ => true,
+    };
+    if of_rows < options.n_resamples && draws_rows(sample) { of_rows } else { options.n_resamples }
 }
 
 fn value_of(sample: Sample<'_>, measure: &dyn Measure, why: String) -> Measured {

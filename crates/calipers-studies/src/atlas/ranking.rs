@@ -1,7 +1,7 @@
 //! Question c: models of the same rows, ranked by every measure.
 
-use calipers::measure::{Cost, Role, Spec};
-use calipers::{Error, Input, Logistic, Measure, Rows, SmoothEce, registry};
+use calipers::measure::{Family, Role, Spec};
+use calipers::{Error, Input, Logistic, Measure, ObservedExpected, Rows, SmoothEce, SplineCalibrationError, registry};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,12 @@ pub(super) struct Pair {
 
 /// The places in the catalogue of the measures whose differences have a standard error.
 pub(super) fn resampled() -> Vec<usize> {
-    let is_resampled = |spec: &Spec| spec.cost != Cost::Slow || spec.name == SmoothEce::NAME;
+    // Paired differences draw every row: other measures take too long for hundreds of models.
+    let is_resampled = |spec: &Spec| match spec.family {
+        Family::LogitSmoothing | Family::Binned | Family::Score => true,
+        Family::Cumulative => spec.name != SplineCalibrationError::new().spec().name,
+        _ => [SmoothEce::NAME, ObservedExpected::new().spec().name].contains(&spec.name),
+    };
     (0..registry::all().len()).filter(|place| is_resampled(registry::all()[*place].spec)).collect()
 }
 

@@ -73,6 +73,7 @@ pub struct BinaryView<'a> {
     score_error: Option<f64>,
     single_precision: bool,
     confidences: bool,
+    counted: bool,
 }
 
 impl<'a> Predictions<'a> {
@@ -143,6 +144,7 @@ impl<'a> Predictions<'a> {
             score_error: (scale == Scale::LogOdds).then(|| class_rows::log_odds_error(self.n_classes())),
             single_precision: matches!(self.input.scores, Floats::F32(_)),
             confidences: self.input.confidences,
+            counted: false,
         }
     }
 }
@@ -166,6 +168,11 @@ impl BinaryView<'_> {
     /// Whether rows have weights of their own.
     pub fn is_weighted(&self) -> bool {
         self.weights.is_some()
+    }
+
+    /// Whether a weight is a number of rows, as in resamples of many rows.
+    pub fn is_counted(&self) -> bool {
+        self.counted
     }
 
     /// What was read, rounded, tied and left out.
@@ -212,6 +219,19 @@ impl BinaryView<'_> {
             kept: None,
             ..self.clone()
         }
+    }
+
+    /// Probabilities with weights in the place of these rows; `counted` is whether the weights are
+    /// numbers of rows.
+    pub(crate) fn with_cells<'v>(
+        &'v self,
+        probabilities: Vec<f64>,
+        outcomes: Vec<bool>,
+        weights: &'v [f64],
+        counted: bool,
+    ) -> BinaryView<'v> {
+        let view = self.with_rows(probabilities, outcomes, Some(weights));
+        BinaryView { scale: Scale::Probability, score_error: None, counted, ..view }
     }
 
     /// Some of the rows, by their places, from all of them as [`rows`](Self::rows) has them. Rows
@@ -349,6 +369,7 @@ impl Grouped {
             score_error: self.score_error,
             single_precision: self.single_precision,
             confidences: self.confidences,
+            counted: false,
         }
     }
 }

@@ -17,7 +17,8 @@ use crate::watch;
 /// n, and whatever the predictions are: draws and value are computed alike, and draws that are
 /// equal to the value count as reaching it. That is exact where rows are drawn
 /// ([`RowResampler`](super::RowResampler)); the grid of LS-ECE draws one number for each panel, and
-/// normal ones where many outcomes are in it. For clusters see
+/// other measures above 4,096 rows one for each cell ([`Cells`](super::Cells)), with normal numbers
+/// where many outcomes are in it. For clusters see
 /// [`CorrelatedOutcomes`](super::CorrelatedOutcomes).
 ///
 /// The p-value of LS-ECE is that of its residual form: see

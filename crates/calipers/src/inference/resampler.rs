@@ -88,6 +88,11 @@ pub trait Resampler: Sync {
     /// each other is in the standard error.
     fn effective_rows(&self) -> f64;
 
+    /// Whether every row is drawn, so that a draw takes the longer the more rows there are.
+    fn draws_rows(&self) -> bool {
+        false
+    }
+
     /// What values the measure can have. From 0 on, unless overridden.
     fn range(&self) -> (f64, f64) {
         (0.0, f64::INFINITY)

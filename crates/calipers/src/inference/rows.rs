@@ -8,7 +8,7 @@ use crate::measure::{Estimate, Measure};
 use crate::numerics::random::Uniforms;
 
 /// A measure behind a pointer, so that what resamples it is compiled once for all measures.
-type Estimator<'a> = Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>;
+pub(super) type Estimator<'a> = Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>;
 
 /// Draws outcomes or rows and measures them again: correct for any measure, and as slow as it is.
 ///
@@ -44,6 +44,18 @@ impl<'a> RowResampler<'a> {
         Ok(RowResampler { effect, ..Self::of(measure, view, estimate, probabilities.scores, bracket, clusters) })
     }
 
+    /// The same with rows and resamples measured by `resolved`.
+    pub(crate) fn resolved<E: Measure>(
+        measure: &'a E,
+        resolved: impl Measure + 'static,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Self, Error> {
+        let rows = Self::new(measure, view, clusters)?;
+        let value = resolved.estimate(view)?.value;
+        Ok(RowResampler { estimate: Box::new(move |view: &BinaryView<'_>| resolved.estimate(view)), value, ..rows })
+    }
+
     fn of(
         measure: Estimator<'a>,
         view: &'a BinaryView<'a>,
@@ -61,6 +73,11 @@ impl<'a> RowResampler<'a> {
             (clusters, CorrelatedOutcomes::new(clusters, &both, &rows.outcomes, |row| rows.weights[row]))
         });
         RowResampler { estimate: measure, view, rows, probabilities, clusters, value, range, bracket, effect: None }
+    }
+
+    /// Whether rows have weights of their own.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.view.is_weighted()
     }
 
     /// The share of each row or cluster in the weight.
@@ -141,6 +158,10 @@ impl Resampler for RowResampler<'_> {
 
     fn effective_rows(&self) -> f64 {
         effective_rows(&self.rows.weights)
+    }
+
+    fn draws_rows(&self) -> bool {
+        true
     }
 
     fn range(&self) -> (f64, f64) {

@@ -19,7 +19,7 @@ pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, 
 
 use crate::Error;
 use crate::data::{BinaryView, Distributions, Multiclass, PlainRows};
-use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
+use crate::inference::{CellResampler, Cells, Clusters, FEW_ROWS, Resampler, RowBracket, RowResampler};
 use crate::link::{Link, Logistic};
 use crate::sketch::Sketch;
 
@@ -77,13 +77,22 @@ pub trait Measure: Send + Sync {
 
     /// The measure of resampled rows, or of resampled clusters of rows. Unless overridden, outcomes
     /// are drawn anew (with the correlation that clusters show), or rows and clusters with
-    /// replacement, and measured like any other rows.
+    /// replacement, and measured like any other rows. Many rows are counted in cells, where the
+    /// measure has a rule for them ([`cells`](Self::cells)).
     fn resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,
         clusters: Option<&'a Clusters>,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        Ok(Box::new(RowResampler::new(self, view, clusters)?))
+        resampler_by_rows(self, view, clusters)
+    }
+
+    /// How rows of nearly the same probability are counted together in resamples of many rows
+    /// (above 4096), for a measure that takes two weighted rows for many: `None`, unless
+    /// overridden, so that every row is drawn.
+    fn cells<'a>(&'a self, view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        let _ = view;
+        Ok(None)
     }
 
     /// The measure of resampled rows of a sketch. Unless overridden, it returns an error, since
@@ -176,4 +185,45 @@ fn of_one_outcome(spec: &Spec) -> Error {
     let rule =
         format!("\"top_class\", \"classwise\" or a class for {}, since only {} take", spec.name, names.join(" and "));
     Error::setting("multiclass", format!("{rule} all classes together"), "\"all_classes\"")
+}
+
+/// Resamples of the rows, or of their cells where there are many rows and the measure has a rule
+/// for cells.
+pub(crate) fn resampler_by_rows<'a, E: Measure + ?Sized>(
+    measure: &'a E,
+    view: &'a BinaryView<'a>,
+    clusters: Option<&'a Clusters>,
+) -> Result<Box<dyn Resampler + 'a>, Error> {
+    match cells_of(measure, view, clusters)? {
+        Some(cells) => Ok(Box::new(CellResampler::new(measure, view, cells)?)),
+        None => Ok(Box::new(RowResampler::new(measure, view, clusters)?)),
+    }
+}
+
+/// The same with each resample measured by `resolved`, such as with the settings of all rows, where
+/// there is one.
+pub(crate) fn resolved_resampler<'a, E: Measure, R: Measure + 'static>(
+    measure: &'a E,
+    resolved: Option<R>,
+    view: &'a BinaryView<'a>,
+    clusters: Option<&'a Clusters>,
+) -> Result<Box<dyn Resampler + 'a>, Error> {
+    match (cells_of(measure, view, clusters)?, resolved) {
+        (Some(cells), Some(resolved)) => Ok(Box::new(CellResampler::new(measure, view, cells.measured_by(resolved))?)),
+        (Some(cells), None) => Ok(Box::new(CellResampler::new(measure, view, cells)?)),
+        (None, Some(resolved)) => Ok(Box::new(RowResampler::resolved(measure, resolved, view, clusters)?)),
+        (None, None) => Ok(Box::new(RowResampler::new(measure, view, clusters)?)),
+    }
+}
+
+/// The rule for cells where the rows are counted in them.
+fn cells_of<'a, E: Measure + ?Sized>(
+    measure: &'a E,
+    view: &BinaryView<'_>,
+    clusters: Option<&Clusters>,
+) -> Result<Option<Cells<'a>>, Error> {
+    if clusters.is_some() || view.len() <= FEW_ROWS {
+        return Ok(None);
+    }
+    Ok(measure.cells(view)?.filter(|cells| cells.suit(view)))
 }

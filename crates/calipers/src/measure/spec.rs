@@ -89,7 +89,8 @@ pub enum Family {
 pub enum Cost {
     /// Resamples are drawn from a summary, at a cost that does not grow with the number of rows.
     AnyNumberOfRows,
-    /// Microseconds for a thousand rows, so that hundreds of resamples take no time.
+    /// Hundreds of resamples take a second or two: few rows are drawn one by one, and many are
+    /// counted in cells.
     Quick,
     /// Slower than that.
     Slow,

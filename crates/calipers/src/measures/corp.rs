@@ -200,6 +200,12 @@ impl Measure for Corp {
         let estimate = Estimate::new(self.spec(), parts.miscalibration, parts.numerical_bound).of(view);
         Ok(estimate.with("score", self.score.name()).with("link", self.link.name()))
     }
+
+    /// Inside of cells nothing is fitted, which makes values smaller: by 3.5 % with three rows a
+    /// cell at 6,000 rows. So there are more cells than for other measures.
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(8192)))
+    }
 }
 
 /// A sum, and that of the absolute values, on which its rounding depends.

@@ -81,6 +81,7 @@ entry! { LAPLACE = KernelCalibrationError::new();
         .family(Family::Kernel)
         .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&[OptionSpec::number("length_scale", 1.0, "Distance over which the kernel falls to 1 / e."), LINK])
 }
 
@@ -91,6 +92,7 @@ entry! { MMCE = KernelCalibrationError::mmce();
         .family(Family::Kernel)
         .reference("Kumar, Sarawagi, Jain, ICML 2018")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&[LINK])
 }
 
@@ -109,6 +111,10 @@ impl Measure for KernelCalibrationError {
         let bound = norm * pooled.residual_error() + 8.0 * f64::EPSILON * value + by_scores;
         let estimate = Estimate::new(self.spec, value, bound).of(view);
         Ok(estimate.with("length_scale", self.length_scale).with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod ls_ece;
 pub(crate) mod prelude;
 mod probabilities;
 mod reflected;
+mod reflected_draws;
 mod relplot;
 pub(crate) mod scores;
 pub(crate) mod smooth_ece;

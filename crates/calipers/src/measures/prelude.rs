@@ -3,6 +3,7 @@
 pub(crate) use crate::Error;
 pub(crate) use crate::data::BinaryView;
 pub(crate) use crate::error;
+pub(crate) use crate::inference::Cells;
 pub(crate) use crate::link::{Link, Logistic};
 pub(crate) use crate::measure::registry::Entry;
 pub(crate) use crate::measure::{

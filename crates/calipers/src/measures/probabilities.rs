@@ -107,6 +107,12 @@ impl<'a> Probabilities<'a> {
         }
     }
 
+    /// The weight of each of the rows that a weight stands for: one row, unless weights are numbers
+    /// of rows.
+    pub(crate) fn row_weight(&self, weight: f64) -> f64 {
+        if self.view.is_counted() { 1.0 / self.largest_weight } else { weight }
+    }
+
     /// Copies some rows, with scores as probabilities.
     pub(crate) fn read(&self, range: Range<usize>, rows: &mut Rows) {
         match self.link {

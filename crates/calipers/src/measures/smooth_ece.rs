@@ -4,7 +4,10 @@
 use super::ls_ece::check_tolerance;
 use super::prelude::*;
 use super::reflected::{Circle, Deposit, ReflectedKernel, Value};
+use super::reflected_draws::ReflectedDraws;
 use super::relplot;
+use crate::inference::{Clusters, Resampler};
+use crate::measure::resampler_by_rows;
 use crate::noise::Gaussian;
 
 /// What the noise of [`SmoothEce`] smooths.
@@ -221,7 +224,7 @@ impl SmoothEce {
             // smECE_σ falls: it is above the fixed point to the left of it, and below to the right.
             if value.value >= smallest {
                 let (low, high) = (smallest.max(mean), value.value.min(bracket.1));
-                return self.within_tolerance(search(at, (low, high), 0.25 * self.tolerance));
+                return self.within_tolerance(search(at, (low, high), high, 0.25 * self.tolerance));
             }
             let error = rows.error() + ROUNDING;
             let above = (value.value + value.bound - smallest).max(0.0);
@@ -298,10 +301,10 @@ impl Groups {
     }
 }
 
-/// The fixed point of a function that falls, between `low` and `high`, by secants that are kept
-/// inside what is known.
-fn search(at: impl Fn(f64) -> Value, (mut low, mut high): (f64, f64), accuracy: f64) -> Value {
-    let mut sigma = high;
+/// The fixed point of a function that falls, between `low` and `high`, by secants from `start` on
+/// that are kept inside what is known.
+pub(super) fn search(at: impl Fn(f64) -> Value, (mut low, mut high): (f64, f64), start: f64, accuracy: f64) -> Value {
+    let mut sigma = start;
     let mut previous: Option<(f64, f64)> = None;
     let mut best = Value { value: 0.5 * (low + high), bound: f64::INFINITY };
     for step in 0..100 {
@@ -337,6 +340,7 @@ pub(crate) const ENTRY: Entry = Entry {
         .family(Family::Kernel)
         .reference("Błasiok, Nakkiran, ICLR 2024")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&[
             OptionSpec::number_or_auto("sigma", "Width of the kernel; \"auto\" is the fixed point."),
             OptionSpec::choice("smoothing", &["residuals", "predictions"], "What is smoothed."),
@@ -366,5 +370,28 @@ impl Measure for SmoothEce {
             .with("method", self.method.name())
             .with("tolerance", self.tolerance)
             .with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        // relplot takes no weights.
+        Ok((self.method == SmoothMethod::Exact).then(|| Cells::new(2048)))
+    }
+
+    /// On a grid for smoothed residuals, of any number of rows.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let of_residuals = self.method == SmoothMethod::Exact && self.smoothing == Smoothing::Residuals;
+        let found = match self.sigma {
+            _ if clusters.is_some() || !of_residuals => None,
+            SmoothSigma::FixedPoint => ReflectedDraws::at_fixed_point(self, view)?,
+            SmoothSigma::Value(sigma) => ReflectedDraws::of_residuals(self, view, sigma)?,
+        };
+        match found {
+            Some(draws) => Ok(Box::new(draws)),
+            None => resampler_by_rows(self, view, clusters),
+        }
     }
 }

@@ -165,6 +165,7 @@ entry! { ENTRY = SplineCalibrationError::new();
     .family(Family::Cumulative)
     .reference("Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, ICLR 2021")
     .range(0.0, 1.0)
+    .cost(Cost::Quick)
     .options(&[
         OptionSpec::count("n_knots", 6, "Knots of the spline."),
         OptionSpec::choice("run_out", RunOut::NAMES, "How the spline ends."),
@@ -190,5 +191,9 @@ impl Measure for SplineCalibrationError {
             .with("n_knots", self.n_knots as u64)
             .with("run_out", self.run_out.name())
             .with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
     }
 }

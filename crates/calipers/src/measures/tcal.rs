@@ -79,7 +79,7 @@ impl Measure for TCal {
                 let residual = weight * (f64::from(outcome) - p);
                 weights.add(weight);
                 residuals.add(residual);
-                squares.add(residual * residual);
+                squares.add(residual * (rows.row_weight(weight) * (f64::from(outcome) - p)));
             });
         let total = bins.iter().map(|[weights, ..]| weights.value()).collect::<Sum>().value();
         let of_bin = |bin: &[Sum; 3]| {
@@ -92,6 +92,10 @@ impl Measure for TCal {
         let numerical_bound = 32.0 * f64::EPSILON + 4.0 * view.score_error(1.0);
         let estimate = Estimate::new(self.spec(), value, numerical_bound).of(view);
         Ok(estimate.with("n_bins", self.n_bins as u64).with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(512).within(|p| bin_of(p, self.n_bins)).counting_rows()))
     }
 }
 

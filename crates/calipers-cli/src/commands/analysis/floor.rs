@@ -17,8 +17,7 @@ const RANDOM_STATE: u64 = 0;
 /// A p-value of at most so much stands out, since `measure` has no level.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
 
-/// Measures that are computed again for each resample have a floor up to so many rows, unless it is
-/// requested.
+/// Measures whose resamples draw each row have a floor up to so many rows, unless it is requested.
 const MOST_ROWS: u64 = 100_000;
 
 /// More groups have floors only if they are requested.
@@ -27,8 +26,8 @@ const MOST_GROUPS: usize = 100;
 /// When there is a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Floors {
-    /// If it takes seconds at most: for LS-ECE with any number of rows, for quick measures such as
-    /// ECE up to 100,000 rows, and for at most 100 groups
+    /// If it takes seconds at most: for nearly all measures with any number of rows, for those that
+    /// draw each row up to 100,000 rows, and for at most 100 groups
     Auto,
     /// Even if it takes long
     Always,
@@ -104,10 +103,10 @@ fn takes_long(measure: &dyn Measure, sample: Sample<'_>) -> Option<String> {
     let too_many =
         || (sample.n() > MOST_ROWS).then(|| format!("there are more than {} rows", number::count(MOST_ROWS)));
     match (measure.spec().cost, sample.view()) {
-        (Cost::Quick, _) => too_many(),
-        // On a grid, but not with every noise: then there are no influence values either.
-        (Cost::AnyNumberOfRows, Some(view)) => too_many()
-            .filter(|_| measure.resampler(view, None).is_ok_and(|resampler| resampler.influence_deviation().is_none())),
+        (Cost::Quick | Cost::AnyNumberOfRows, Some(view)) => too_many().filter(|_| {
+            sample.has_clusters() || measure.resampler(view, None).is_ok_and(|resampler| resampler.draws_rows())
+        }),
+        (Cost::Quick, None) => too_many(),
         _ => Some("it takes long".to_owned()),
     }
 }

@@ -109,7 +109,7 @@ impl Measure for DebiasedEce {
             place,
             |[weights, squares, outcomes, residuals]: &mut [Sum; 4], p, outcome, weight| {
                 weights.add(weight);
-                squares.add(weight * weight);
+                squares.add(weight * rows.row_weight(weight));
                 residuals.add(-weight * p);
                 if outcome {
                     outcomes.add(weight);
@@ -146,6 +146,15 @@ impl Measure for DebiasedEce {
         let (n_bins, edges) = (bins.n_asked, bins.description);
         let settings = settings(n_bins, self.strategy, self.norm, self.compat, &*self.link, edges);
         Ok(Estimate { settings, ..Estimate::new(self.spec(), value, numerical_bound).of(view) })
+    }
+
+    fn cells<'a>(&'a self, view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        if self.compat.is_some() {
+            return Ok(None);
+        }
+        let bins = Bins::new(self.n_bins, self.strategy, None, view, &Probabilities::new(view, &*self.link)?)?;
+        let resolved = self.clone().n_bins(bins.n_asked);
+        Ok(Some(bins.cells().measured_by(resolved).counting_rows()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::data::{BinaryView, Rows};
+use crate::inference::Cells;
 use crate::measure::or_auto;
 use crate::measures::Probabilities;
 use crate::names::names;
@@ -76,6 +77,9 @@ names! { Compat, "compat";
     Relplot = "relplot",
     UncertaintyCalibration = "uncertainty-calibration",
 }
+
+/// Cells of resamples, of which each bin has some: its sums need no more.
+pub(crate) const N_CELLS: usize = 512;
 
 const EQUAL_MASS: &str = "(a, b] at weighted quantiles, ties pooled, float64";
 
@@ -183,6 +187,11 @@ impl Bins {
     /// rules keep that order.
     pub(super) fn starts(&self, ordered: &[f64]) -> Vec<usize> {
         (0..=self.len()).map(|bin| ordered.partition_point(|p| self.place(*p).0 < bin)).collect()
+    }
+
+    /// Cells that no edge runs through.
+    pub(super) fn cells<'a>(self) -> Cells<'a> {
+        Cells::new(N_CELLS).within(move |p| self.place(p).0)
     }
 
     /// Number of bins, the one for the upper end included where there is one.

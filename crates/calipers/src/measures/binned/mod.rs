@@ -231,6 +231,16 @@ impl Measure for BinnedEce {
         Ok(Box::new(self.bin_resampler(sketch)?))
     }
 
+    fn cells<'a>(&'a self, view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        if self.compat.is_some() {
+            return Ok(None);
+        }
+        let rows = Probabilities::new(view, &*self.link)?;
+        let bins = Bins::new(self.n_bins, self.strategy, None, view, &rows)?;
+        let resolved = self.clone().n_bins(bins.n_asked);
+        Ok(Some(bins.cells().measured_by(resolved)))
+    }
+
     fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
         self.bracket_of_rows(view, clusters)
     }

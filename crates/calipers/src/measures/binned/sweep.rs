@@ -253,4 +253,8 @@ impl Measure for SweepEce {
             .with("norm", self.norm.name())
             .with("link", self.link.name()))
     }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
+    }
 }

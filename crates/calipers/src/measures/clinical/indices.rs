@@ -2,7 +2,9 @@
 
 use super::loess::Loess;
 use crate::data::InputReport;
-use crate::measures::ls_ece::{self, AtRows, LsEce, Sigma};
+use crate::inference::{Clusters, Resampler};
+use crate::measure::resampler_by_rows;
+use crate::measures::ls_ece::{self, AtRows, LsEce, OfGaps, Sigma};
 use crate::measures::prelude::*;
 use crate::setters::setters;
 
@@ -25,6 +27,24 @@ names! { IndexStatistic, "statistic";
     E50 = "e50",
     E90 = "e90",
     Emax = "emax",
+}
+
+impl IndexStatistic {
+    /// The index of gaps with weights.
+    fn of_gaps(self, mut gaps: Vec<(f64, f64)>) -> f64 {
+        let total: f64 = gaps.iter().map(|row| row.1).sum();
+        let quantile = |gaps: &mut Vec<(f64, f64)>, level: f64| {
+            gaps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            quantiles(gaps, total, [level])[0]
+        };
+        match self {
+            _ if !(total > 0.0) => f64::NAN,
+            IndexStatistic::Ici => gaps.iter().map(|(gap, weight)| gap * weight).sum::<f64>() / total,
+            IndexStatistic::E50 => quantile(&mut gaps, 0.5),
+            IndexStatistic::E90 => quantile(&mut gaps, 0.9),
+            IndexStatistic::Emax => gaps.iter().map(|row| row.0).fold(0.0, f64::max),
+        }
+    }
 }
 
 /// ICI, E50, E90 and Emax: the gaps between a smoothed curve and the diagonal, at the rows.
@@ -219,6 +239,7 @@ const fn index(name: &'static str, title: &'static str, definition: &'static str
         .family(Family::Regression)
         .reference("Austin, Steyerberg, Statistics in Medicine 38, 2019")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&OPTIONS)
 }
 
@@ -277,5 +298,24 @@ impl Measure for CalibrationIndex {
 
     fn link(&self) -> &dyn Link {
         Measure::link(&self.smoother)
+    }
+
+    /// On the grid of LS-ECE, with the sigma of these rows; LOESS row by row.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let on_grid = match (clusters, &self.loess) {
+            (None, None) => {
+                let of_gaps: OfGaps<'a> = Box::new(|gaps| self.statistic.of_gaps(gaps));
+                self.smoother.gap_resampler(self, view, of_gaps)?
+            }
+            _ => None,
+        };
+        match on_grid {
+            Some(draws) => Ok(draws),
+            None => resampler_by_rows(self, view, clusters),
+        }
     }
 }

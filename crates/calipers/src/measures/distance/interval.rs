@@ -77,6 +77,7 @@ entry! { SURROGATE_INTERVAL = SurrogateIntervalCalibrationError::new();
     .family(Family::Distance)
     .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
     .range(0.0, 1.0)
+    .cost(Cost::Quick)
     .options(&[LINK])
 }
 
@@ -90,6 +91,10 @@ impl Measure for SurrogateIntervalCalibrationError {
         let bound = exact.distance(value) + 2.0 * pooled.residual_error() + 8.0 * f64::EPSILON * value;
         let estimate = Estimate::new(self.spec(), value, bound).of(view);
         Ok(estimate.with("width", width).with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
     }
 }
 

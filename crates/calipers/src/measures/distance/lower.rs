@@ -2,6 +2,8 @@
 //! the data.
 
 use super::interior::Program;
+use crate::inference::{Clusters, Resampler};
+use crate::measure::resolved_resampler;
 use crate::measures::prelude::*;
 
 /// Where the two sides are so near, nothing more is gained.
@@ -9,6 +11,9 @@ const ENOUGH: f64 = 1e-12;
 
 /// Where so many steps have gained nothing, none will.
 const MOST_IDLE: u32 = 6;
+
+/// Nodes of resamples.
+const DRAW_NODES: usize = 256;
 
 measure! {
     /// Lower distance to calibration: how far probabilities must be moved, on average, until they
@@ -104,6 +109,20 @@ impl Measure for LowerDistance {
         let bound = 0.5 * (upper - lower).max(0.0) + pooled.residual_error() + pooled.score_error();
         let estimate = Estimate::new(self.spec(), value, bound).of(view);
         Ok(estimate.with("n_nodes", self.n_nodes as u64).with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(1024)))
+    }
+
+    /// On fewer nodes: the middle of the enclosure, whose width is far below the noise of draws.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let coarse = (self.n_nodes > DRAW_NODES).then(|| self.clone().n_nodes(DRAW_NODES));
+        resolved_resampler(self, coarse, view, clusters)
     }
 }
 

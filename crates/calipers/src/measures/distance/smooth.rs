@@ -84,6 +84,7 @@ entry! { SMOOTH = SmoothCalibrationError::new();
         .family(Family::Distance)
         .reference("Kakade, Foster, 2008; Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&[LINK])
 }
 
@@ -98,5 +99,9 @@ impl Measure for SmoothCalibrationError {
         // Probabilities that are off by e move w(p) by at most e.
         let bound = distance + pooled.residual_error() + pooled.score_error();
         Ok(Estimate::new(self.spec(), value.max(0.0), bound).of(view).with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(2048)))
     }
 }

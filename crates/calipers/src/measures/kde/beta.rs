@@ -2,6 +2,8 @@
 
 use super::beta_sums::BetaSums;
 use super::{Bandwidth, check_others};
+use crate::inference::{Clusters, Resampler};
+use crate::measure::resolved_resampler;
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
 use crate::measures::prelude::*;
@@ -190,9 +192,11 @@ impl Measure for BetaKdeEce {
             let mut sum = 0.0;
             for &(p, weight, outcome) in members[index] {
                 // Exactly none where the row is alone: differences of sums would leave a trace.
-                let copies = |weight: f64| if group.n == 1 { 0.0 } else { weight.max(0.0) * others.own };
-                let total = others.total + copies(group.weight() - weight);
-                let positive = others.positive + copies(group.positive - if outcome { weight } else { 0.0 });
+                let is_alone = group.n == 1 && !view.is_counted();
+                let copies = |weight: f64| if is_alone { 0.0 } else { weight.max(0.0) * others.own };
+                let own = probabilities.row_weight(weight);
+                let total = others.total + copies(group.weight() - own);
+                let positive = others.positive + copies(group.positive - if outcome { own } else { 0.0 });
                 let gap = (positive / total).min(1.0) - p;
                 sum += weight * self.norm.size(gap);
             }
@@ -213,5 +217,22 @@ impl Measure for BetaKdeEce {
             .with("norm", self.norm.name())
             .with("clip", self.clip)
             .with("link", self.link.name()))
+    }
+
+    fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
+        Ok(Some(Cells::new(1024).counting_rows()))
+    }
+
+    /// With the bandwidth of these rows, whose search takes much longer than the measure.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let bandwidth = match self.bandwidth {
+            Bandwidth::Auto => self.estimate(view)?.settings.number("bandwidth"),
+            Bandwidth::Value(_) => None,
+        };
+        resolved_resampler(self, bandwidth.map(|bandwidth| self.clone().bandwidth(bandwidth)), view, clusters)
     }
 }

@@ -11,6 +11,9 @@ pub use dirichlet::CanonicalKdeEce;
 
 use super::ls_ece::check_tolerance;
 use super::reflected::{Circle, Deposit, ReflectedKernel};
+use super::reflected_draws::ReflectedDraws;
+use crate::inference::{Clusters, Resampler};
+use crate::measure::resampler_by_rows;
 use crate::measures::prelude::*;
 use crate::noise::{Gaussian, Noise};
 use triweight::Triweight;
@@ -147,6 +150,7 @@ entry! { KDE = KdeEce::new();
         .family(Family::Kernel)
         .reference("Zhang, Kailkhura, Han, ICML 2020")
         .range(0.0, 1.0)
+        .cost(Cost::Quick)
         .options(&[
             OptionSpec::choice("kernel", &["triweight", "gaussian"], "The kernel."),
             OptionSpec::number_or_auto("bandwidth", "Standard deviation of the kernel."),
@@ -181,5 +185,25 @@ impl Measure for KdeEce {
             .with("kernel", noise.name())
             .with("tolerance", self.tolerance)
             .with("link", self.link.name()))
+    }
+
+    /// On a grid, with the bandwidth of these rows.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let bandwidth = match self.bandwidth {
+            Bandwidth::Auto => rule(&Probabilities::new(view, &*self.link)?),
+            Bandwidth::Value(bandwidth) => bandwidth,
+        };
+        let draws = match clusters {
+            None => ReflectedDraws::of_outcomes(self, view, self.kernel.noise(), bandwidth)?,
+            Some(_) => None,
+        };
+        match draws {
+            Some(draws) => Ok(Box::new(draws)),
+            None => resampler_by_rows(self, view, clusters),
+        }
     }
 }

@@ -24,8 +24,8 @@ use crate::numerics::sum::Sum;
 /// equal influence and uncertain outcomes are at this limit.
 const NEARLY_NORMAL: f64 = 0.02;
 
-/// Rows above which those of a cell are drawn together.
-const MOST_EXACT: usize = 4096;
+/// Rows above which those of a cell are taken together.
+const MOST_EXACT: usize = 1024;
 
 /// Cells for each sigma: within one, the kernel changes by some hundredths at most where it
 /// matters.
@@ -53,12 +53,13 @@ impl LsEce {
     /// Independent rows. Predictions are clipped as for the curve.
     ///
     /// # Cost
-    /// That of [`curve`](Self::curve). Where outcomes are drawn, for each draw as many numbers as
-    /// there are rows or, above 4,096, cells of a sixteenth of sigma.
+    /// Above 1,024 rows those within a sixteenth of sigma and with weights within a fifth are taken
+    /// together, at their mean: one pass over the rows, and then a cost that does not grow with
+    /// them. Where outcomes are drawn, each draw takes as many numbers as there are rows or cells.
     ///
     /// # Accuracy
-    /// Mean and variance are those of the rows in either case. Statistical: from draws of rows the
-    /// level holds for any n; by cumulants it is off by less than 1 % of 95.
+    /// Cells move mean and variance by less than 1/1000 for Gaussian noise. Statistical: from draws
+    /// of rows the level holds for any n; by cumulants it is off by less than 1 % of 95.
     ///
     /// # Reference
     /// Consistency bars: Bröcker, Smith, "Increasing the reliability of reliability diagrams",
@@ -137,8 +138,10 @@ impl LsEce {
     }
 
     fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
-        let points = &population.points;
         let kernel = self.kernel(sigma);
+        let cells = (population.points.len() > MOST_EXACT).then(|| population.in_cells(&kernel));
+        let population = cells.as_ref().unwrap_or(population);
+        let points = &population.points;
         let curve = self.curve_of(points, kernel, at, Spread::NONE);
         let regression = Regression::new(points, kernel);
         let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();
@@ -150,7 +153,7 @@ impl LsEce {
             (0..at.len()).filter(|place| laws[*place].is_some_and(|law| !law.is_nearly_normal())).collect();
         let mut units = vec![None; at.len()];
         if !drawn.is_empty() {
-            let trials = trials(population, &kernel);
+            let trials = trials(population);
             let drawn_at: Vec<f64> = drawn.iter().map(|place| places[*place]).collect();
             let ends = drawn_units(&trials, &kernel, &drawn_at, options);
             drawn.iter().zip(ends).for_each(|(place, ends)| units[*place] = ends);
@@ -177,9 +180,52 @@ impl Population {
         self.row_weights.as_ref().map_or_else(|| self.points.weight(index), |weights| weights[index])
     }
 
+    /// With rows of nearly the same logit and weight together, at their means.
+    fn in_cells(&self, kernel: &Kernel<'_>) -> Population {
+        let (points, mut cells) = (&self.points, BTreeMap::<(i64, i32), Cell>::new());
+        for index in (0..points.len()).filter(|index| points.weight(*index) > 0.0) {
+            let (logit, weight, row_weight) = (points.logits[index], points.weight(index), self.row_weight(index));
+            let place = (logit * CELLS / kernel.sigma).floor() as i64;
+            cells.entry((place, (4.0 * row_weight.log2()) as i32)).or_default().add(
+                logit,
+                self.rates[index],
+                weight,
+                row_weight,
+            );
+        }
+        let cells: Vec<Cell> = cells.into_values().collect();
+        let of = |value: fn(&Cell) -> f64| cells.iter().map(value).collect::<Vec<f64>>();
+        let logits = of(|cell| cell.logit / cell.weight);
+        let points = Points::from_atoms(logits, vec![false; cells.len()], of(|cell| cell.weight), 0.0, 0.0);
+        let rate = |cell: &Cell| ((cell.p / cell.weight).min(1.0), (cell.q / cell.weight).min(1.0));
+        let row_weights = Some(of(|cell| cell.squares / cell.weight));
+        Population { points, rates: cells.iter().map(rate).collect(), row_weights }
+    }
+
     /// How many rows there are at a point, at least 1.
     fn n_rows(&self, index: usize) -> u64 {
         (self.points.weight(index) / self.row_weight(index)).round().max(1.0) as u64
+    }
+}
+
+/// Sums over rows of nearly the same logit, times their weights.
+#[derive(Default)]
+struct Cell {
+    logit: f64,
+    p: f64,
+    q: f64,
+    weight: f64,
+    /// Σ w² of the rows.
+    squares: f64,
+}
+
+impl Cell {
+    fn add(&mut self, logit: f64, (p, q): (f64, f64), weight: f64, row_weight: f64) {
+        self.logit += weight * logit;
+        self.p += weight * p;
+        self.q += weight * q;
+        self.weight += weight;
+        self.squares += weight * row_weight;
     }
 }
 
@@ -244,7 +290,7 @@ impl Law {
 }
 
 /// Rows that are drawn together: of one logit and weight, or nearly so.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Trials {
     logit: f64,
     /// The probability of outcome 1, and that of 0.
@@ -254,34 +300,15 @@ struct Trials {
     n: u64,
 }
 
-/// All rows that have weight: one by one if they are few, else by cells of the logit in which
-/// weights differ by less than a fifth.
-fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
+/// All rows or cells that have weight.
+fn trials(population: &Population) -> Vec<Trials> {
     let points = &population.points;
     let with_weight = (0..points.len()).filter(|index| points.weight(*index) > 0.0);
-    let rows = with_weight.map(|index| {
+    let trials = with_weight.map(|index| {
         let (logit, (p, q)) = (points.logits[index], population.rates[index]);
         Trials { logit, p, q, weight: population.row_weight(index), n: population.n_rows(index) }
     });
-    if points.len() <= MOST_EXACT {
-        return rows.collect();
-    }
-    let mut cells: BTreeMap<(i64, i32), Trials> = BTreeMap::new();
-    for row in rows {
-        let cell = (row.logit * CELLS / kernel.sigma).floor() as i64;
-        let sums = cells.entry((cell, (4.0 * row.weight.log2()) as i32)).or_default();
-        let n = row.n as f64;
-        sums.logit += n * row.logit;
-        sums.p += n * row.p;
-        sums.q += n * row.q;
-        sums.weight += n * row.weight;
-        sums.n += row.n;
-    }
-    let mean = |sums: Trials| {
-        let n = sums.n as f64;
-        Trials { logit: sums.logit / n, p: (sums.p / n).min(1.0), q: sums.q / n, weight: sums.weight / n, n: sums.n }
-    };
-    cells.into_values().map(mean).collect()
+    trials.collect()
 }
 
 /// The ends of the band at some places in standard deviations from the mean, by drawn outcomes.

@@ -31,6 +31,7 @@ use std::ops::Bound;
 
 pub(crate) use at_rows::AtRows;
 pub use curve::LsCurve;
+pub(crate) use resampling::OfGaps;
 pub use sampled::LsEceSampled;
 pub use sigma::Sigma;
 pub(crate) use specs::{CLIP, LS_ECE, NOISE, RESIDUAL, SIGMA};

@@ -1,7 +1,7 @@
 //! The Brier score, of one outcome and of k classes.
 
-use super::{check_link, link_of, mean_of, mean_of_cells, mean_of_classes};
-use crate::data::{Distribution, Distributions, Multiclass};
+use super::{check_link, link_of, mean_of, mean_of_cells, mean_of_classes, resampler_of_losses};
+use crate::data::{Distribution, Distributions, Multiclass, Scale};
 use crate::inference::{Clusters, MeanLoss, Resampler};
 use crate::measures::prelude::*;
 use crate::sketch::Sketch;
@@ -108,6 +108,17 @@ impl BrierScore {
         estimate.with("link", self.link.name()).with("scale_by_half", halved)
     }
 
+    /// (y - p)².
+    fn loss_of_outcome(&self, scale: Scale, score: f64, outcome: bool) -> f64 {
+        let miss = match (link_of(scale, &*self.link), outcome) {
+            (None, true) => 1.0 - score,
+            (None, false) => score,
+            (Some(link), true) => link.complement(score),
+            (Some(link), false) => link.response(score),
+        };
+        miss * miss
+    }
+
     /// Σ_c (1[label = c] - p_c)², scaled.
     fn loss(&self, row: Distribution<'_>, label: usize) -> f64 {
         self.scale(1.0) * (row.complement(label).powi(2) + row.squares_of_others(label))
@@ -118,19 +129,21 @@ impl Measure for BrierScore {
     described! { ENTRY.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        let link = link_of(view.scale(), &*self.link);
-        let mean = mean_of(view, |score, outcome| {
-            let miss = match (link, outcome) {
-                (None, true) => 1.0 - score,
-                (None, false) => score,
-                (Some(link), true) => link.complement(score),
-                (Some(link), false) => link.response(score),
-            };
-            (miss * miss, false)
-        })?;
+        let mean = mean_of(view, |score, outcome| (self.loss_of_outcome(view.scale(), score, outcome), false))?;
         // A score that is off by e moves p by at most e / 4 or so, and the square by twice that.
         let bound = 16.0 * f64::EPSILON + view.score_error(1.0);
         Ok(self.of_one_outcome(mean.value, bound).of(view))
+    }
+
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let factor = 2.0 * self.scale(0.5);
+        resampler_of_losses(self, view, clusters, |score, outcome| {
+            factor * self.loss_of_outcome(view.scale(), score, outcome)
+        })
     }
 
     fn estimate_all_classes(&self, rows: &Distributions<'_>) -> Result<Estimate, Error> {

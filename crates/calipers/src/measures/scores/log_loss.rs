@@ -1,6 +1,6 @@
 //! The log loss, of one outcome and of k classes: the cross-entropy.
 
-use super::{check_link, link_of, mean_of, mean_of_cells, mean_of_classes};
+use super::{check_link, link_of, mean_of, mean_of_cells, mean_of_classes, resampler_of_losses};
 use crate::data::{Distribution, Distributions, Multiclass, Scale};
 use crate::inference::{Clusters, MeanLoss, Resampler};
 use crate::measures::ls_ece::check_clip;
@@ -87,29 +87,25 @@ impl Measure for LogLoss {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let clip = self.clip.unwrap_or(CLIP);
         check_clip(clip)?;
-        let link = link_of(view.scale(), &*self.link);
-        let mean = mean_of(view, |score, outcome| match link {
-            None => {
-                let p = score.clamp(clip, 1.0 - clip);
-                (-if outcome { p.ln() } else { (-p).ln_1p() }, p != score)
-            }
-            Some(link) => {
-                let towards = if outcome { score } else { -score };
-                // Of the logistic link without a detour by p, which may be 0.
-                let loss = match link.name() == Logistic.name() {
-                    true => (-towards).max(0.0) + (-towards.abs()).exp().ln_1p(),
-                    false if outcome => -link.response(score).ln(),
-                    false => -link.complement(score).ln(),
-                };
-                (loss, false)
-            }
-        })?;
+        let mean = mean_of(view, |score, outcome| self.loss_of_outcome(view.scale(), clip, score, outcome))?;
         if !mean.value.is_finite() {
             let rule = format!("such that no probability of {} is 0", self.link.name());
             return Err(Error::setting("logits", rule, "one whose outcome has probability 0"));
         }
         let bound = (1.0 + mean.value) * 16.0 * f64::EPSILON + view.score_error(mean.value);
         Ok(self.described(Estimate::new(self.spec(), mean.value, bound).of(view).clipped(mean.n_clipped), clip))
+    }
+
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let clip = self.clip.unwrap_or(CLIP);
+        check_clip(clip)?;
+        resampler_of_losses(self, view, clusters, |score, outcome| {
+            self.loss_of_outcome(view.scale(), clip, score, outcome).0
+        })
     }
 
     fn estimate_all_classes(&self, rows: &Distributions<'_>) -> Result<Estimate, Error> {
@@ -179,6 +175,26 @@ impl Measure for LogLoss {
 }
 
 impl LogLoss {
+    /// The loss of a score with this outcome, and whether the score was clipped.
+    fn loss_of_outcome(&self, scale: Scale, clip: f64, score: f64, outcome: bool) -> (f64, bool) {
+        match link_of(scale, &*self.link) {
+            None => {
+                let p = score.clamp(clip, 1.0 - clip);
+                (-if outcome { p.ln() } else { (-p).ln_1p() }, p != score)
+            }
+            Some(link) => {
+                let towards = if outcome { score } else { -score };
+                // Of the logistic link without a detour by p, which may be 0.
+                let loss = match link.name() == Logistic.name() {
+                    true => (-towards).max(0.0) + (-towards.abs()).exp().ln_1p(),
+                    false if outcome => -link.response(score).ln(),
+                    false => -link.complement(score).ln(),
+                };
+                (loss, false)
+            }
+        }
+    }
+
     fn described(&self, estimate: Estimate, clip: f64) -> Estimate {
         estimate.with("link", self.link.name()).with("clip", clip)
     }

@@ -11,6 +11,8 @@ pub use log_loss::LogLoss;
 use super::prelude::*;
 use crate::cells::Summary;
 use crate::data::{Distribution, Distributions, Scale};
+use crate::inference::{Clusters, FEW_ROWS, LossDraws, Resampler};
+use crate::measure::resampler_by_rows;
 use crate::numerics::parallel;
 use crate::sketch::Sketch;
 
@@ -30,6 +32,23 @@ pub(super) fn check_link(sketch: &Sketch, link: &dyn Link) -> Result<(), Error> 
         return Err(Error::setting("link", rule, format!("{:?}", link.name())));
     }
     Ok(())
+}
+
+/// Resamples of the mean loss of many rows by cells, with the loss of a score by its outcome; of
+/// few rows, or where a loss is infinite, row by row.
+fn resampler_of_losses<'a, E: Measure>(
+    measure: &'a E,
+    view: &'a BinaryView<'a>,
+    clusters: Option<&'a Clusters>,
+    loss: impl Fn(f64, bool) -> f64 + Sync,
+) -> Result<Box<dyn Resampler + 'a>, Error> {
+    if clusters.is_none()
+        && view.len() > FEW_ROWS
+        && let Some(draws) = LossDraws::new(measure, view, loss)?
+    {
+        return Ok(Box::new(draws));
+    }
+    resampler_by_rows(measure, view, clusters)
 }
 
 /// A weighted mean over rows or cells.

@@ -156,6 +156,11 @@ impl Grid {
     /// Resamples and the rows that they are compared with both go through here: a draw with the
     /// outcomes of the rows gives their value to the last bits.
     pub(super) fn value_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> f64 {
+        self.nodes.integrate(&self.gaps_of_surpluses(surpluses))
+    }
+
+    /// G for them.
+    pub(super) fn gaps_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut masses = self.nodes.no_masses();
         for (cell, surplus) in self.cells.iter().zip(surpluses) {
             // Rows whose raw scores are so far out that their outcome is as good as sure: by less,
@@ -167,7 +172,7 @@ impl Grid {
         }
         let mut residuals = self.nodes.smooth(&masses);
         residuals.iter_mut().zip(&self.expected).for_each(|(residual, expected)| *residual += expected);
-        self.nodes.integrate(&residuals)
+        residuals
     }
 
     /// The noise of G at every node for independent rows.

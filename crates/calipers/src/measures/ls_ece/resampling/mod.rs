@@ -20,6 +20,7 @@
 
 mod bracket;
 mod clusters;
+mod gaps_at_rows;
 mod grid;
 mod nodes;
 mod panels;
@@ -37,6 +38,7 @@ use crate::inference::{Clusters, End, Resampler, RowBracket, RowEnd};
 use crate::sketch::Sketch;
 use bracket::Influences;
 use clusters::{ClusterDraws, ClusterParts, OfClusters};
+pub(crate) use gaps_at_rows::OfGaps;
 use grid::Grid;
 use panels::Origin;
 use resampler::GridResampler;

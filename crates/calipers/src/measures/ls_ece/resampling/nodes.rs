@@ -82,6 +82,11 @@ impl Nodes {
         self.spacing
     }
 
+    /// The place among smoothed values of a place among masses.
+    pub(super) fn smoothed_place(&self, place: usize) -> usize {
+        place - self.smoother.reach()
+    }
+
     pub(super) fn no_masses(&self) -> Masses {
         Masses(self.smoother.no_masses())
     }

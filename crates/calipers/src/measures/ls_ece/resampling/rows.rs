@@ -66,6 +66,22 @@ impl RowDraws {
     pub(super) fn new(grid: &Grid) -> Self {
         RowDraws(grid.cells.iter().map(Laws::new).collect())
     }
+
+    /// Σ w (y - p) of each cell, as the rows have it.
+    pub(super) fn seen_surpluses(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().map(|laws| laws.surplus(laws.outcomes_seen))
+    }
+
+    /// The same for drawn outcomes.
+    pub(super) fn drawn_surpluses(&self, random: &mut Normals) -> impl Iterator<Item = f64> {
+        self.0.iter().map(|laws| laws.surplus(laws.outcomes.draw(random)))
+    }
+
+    /// How often rows of a cell and outcome are drawn, over how often they are there.
+    pub(super) fn drawn_factor(&self, cell: usize, outcome: usize, random: &mut Normals) -> f64 {
+        let laws = &self.0[cell];
+        laws.draws[outcome].draw(random) / laws.effective[outcome]
+    }
 }
 
 impl Draws for RowDraws {
@@ -91,12 +107,11 @@ impl Draws for RowDraws {
     }
 
     fn calibrated_value(&self, grid: &Grid) -> f64 {
-        grid.value_of_surpluses(self.0.iter().map(|laws| laws.surplus(laws.outcomes_seen)))
+        grid.value_of_surpluses(self.seen_surpluses())
     }
 
     fn calibrated_draw(&self, grid: &Grid, draw: u64) -> f64 {
-        let mut random = Normals::new(draw);
-        grid.value_of_surpluses(self.0.iter().map(|laws| laws.surplus(laws.outcomes.draw(&mut random))))
+        grid.value_of_surpluses(self.drawn_surpluses(&mut Normals::new(draw)))
     }
 
     fn bootstrap_draw(&self, grid: &Grid, draw: u64) -> f64 {
@@ -104,8 +119,7 @@ impl Draws for RowDraws {
         loop {
             let mut total = 0.0;
             let gaps = grid.gaps(|cell, outcome| {
-                let laws = &self.0[cell];
-                let factor = laws.draws[outcome].draw(&mut random) / laws.effective[outcome];
+                let factor = self.drawn_factor(cell, outcome, &mut random);
                 total += factor * grid.cells[cell].sums.weight[outcome];
                 factor
             });
