@@ -137,7 +137,7 @@ def test_bytes_that_are_neither_0_nor_1_are_true_as_labels_and_an_error_as_marks
     labels = np.array([0, 1, 2, 255] * 25, np.uint8).view(bool)
     assert cal.ls_ece(labels, P, sigma=0.2) == cal.ls_ece(labels.view("u1") != 0, P, sigma=0.2)
     weights = np.ma.masked_array(np.ones(100), np.array([0, 2] * 50, np.uint8).view(bool))
-    with pytest.raises(TypeError, match="neither 0 nor 1; pass array.view"):
+    with pytest.raises(TypeError, match="neither 0 nor 1; pass array"):
         cal.ls_ece(Y, P, sample_weight=weights, invalid="count")
 
 

@@ -5,9 +5,10 @@
 //! Here all of that is an error. What nobody can check is whether a pointer that is not null points
 //! to what the interface says.
 //!
-//! This file may be `unsafe`, since structs and texts are behind pointers. The whole of the argument:
-//! a struct that is not released has the fields that the interface gives it, and `children` has
-//! `n_children` elements; both are looked at only after the fields were found to be possible.
+//! This file may be `unsafe`, since structs and texts are behind pointers. The whole of the
+//! argument: a struct that is not released has the fields that the interface gives it, and
+//! `children` has `n_children` elements; both are looked at only after the fields were found to be
+//! possible.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};

@@ -98,7 +98,7 @@ impl Drop for Held {
     }
 }
 
-/// The tensor of a capsule, what will have to be given back, and the name of a capsule that is used.
+/// The tensor of a capsule, what is to be given back, and the name of a capsule that is used.
 type Taken<'a> = (&'a Tensor, (*mut c_void, Deleter), &'static CStr);
 
 fn tensor<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<Taken<'a>> {

@@ -77,7 +77,7 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
     let n_panels = (values.len() + 1).saturating_sub(M);
     let (mut value, mut slack) = (Sum::default(), 0.0);
     let mut split = |coefficients: [f64; M]| {
-        // Where values are rounding about 0, every panel is split to the last: seconds for millions.
+        // Where values are rounding about 0, every panel is split: seconds for millions of them.
         watch::check();
         let panel = abs_integral(&coefficients, panels.depth);
         slack += panel.slack;
