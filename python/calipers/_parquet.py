@@ -6,14 +6,21 @@ Keys and bytes, as the command and Spark read and write them, too.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from calipers._core import CalipersError
 from calipers._documented import documented
 from calipers._errors import coded_error
 from calipers._sketch import Sketch
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +71,10 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     if isinstance(source, (str, os.PathLike)):
         import pyarrow.parquet as parquet
 
-        table = parquet.read_table(os.fspath(source))
+        # A file is opened once, so that all of it is of one writer.
+        path = Path(source)
+        with path.open("rb") if path.is_file() else nullcontext(os.fspath(path)) as opened:
+            table = parquet.read_table(opened)
     else:
         table = pyarrow.table(source)
     _check(table)
@@ -118,12 +128,44 @@ def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Seq
             raise _wrong_column(f"keys must have a value for each of {names}, got {key!r}")
     columns = {name: [key[place] for key in keys] for place, name in enumerate(names)}
     data = pyarrow.array([sketch.to_bytes() for sketch in sketches.values()], pyarrow.binary())
-    unfinished = Path(f"{os.fspath(path)}.{os.getpid()}.unfinished")
+    table = pyarrow.table({**columns, SKETCH: data})
+    with _replacing(path) as file:
+        parquet.write_table(table, file)
+
+
+@contextmanager
+def _replacing(path: Place) -> Iterator[IO[bytes]]:
+    """A file beside the path that takes its place once it is whole and durable, or is removed.
+
+    Its name is new, so that several writers of one path do not meet: the last one stays. The name
+    is one that the command removes if a process was killed, unless the file is locked.
+    """
+    # A link stays, and what it points to is replaced.
+    place = Path(os.path.realpath(path))
+    unfinished = place.with_name(f".calipers-{secrets.token_hex(8)}.unfinished")
     try:
-        parquet.write_table(pyarrow.table({**columns, SKETCH: data}), unfinished)
-        unfinished.replace(path)
+        with unfinished.open("xb") as file:
+            if fcntl is not None:
+                # Some file systems have no locks.
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(place)
+        _sync_folder(place.parent)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _check(table: pa.Table) -> None:

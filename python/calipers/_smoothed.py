@@ -149,7 +149,7 @@ def ls_ece_sampled(
     Parameters
     ----------
     n_samples : int
-        How many samples m, at least 2.
+        How many samples m, from 2 to 10^9.
 
     Returns
     -------

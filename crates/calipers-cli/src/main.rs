@@ -37,10 +37,11 @@ fn main() -> ExitCode {
     output::temporary::remove_on_interrupt();
     let (Arguments { color, verb }, matches) = match Arguments::read() {
         Ok(read) => read,
-        // An error of the core is shown as all its errors are, in one line.
+        // Errors are shown in one line, those of the core in its words; help has many.
         Err(error) => match error.source().filter(|source| source.is::<Error>()) {
             Some(source) => return fail(&source.to_string()),
-            None => error.exit(),
+            None if is_help(&error) => error.exit(),
+            None => return fail(&one_line(&error.render().to_string())),
         },
     };
     // proof: clap has matched a verb
@@ -144,9 +145,39 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Text from files and options with control characters escaped, so that none reaches a terminal.
+/// What clap prints that is not an error, or is the list of verbs for want of one.
+fn is_help(error: &clap::Error) -> bool {
+    !error.use_stderr() || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// What clap reports of an option, without its usage: the lines of the error, and of the tips.
+fn one_line(rendered: &str) -> String {
+    let mut line = String::new();
+    for part in rendered.lines().map(str::trim).take_while(|part| !part.starts_with("Usage:")) {
+        let part = part.strip_prefix("error: ").unwrap_or(part);
+        if part.starts_with("For more information") {
+            break;
+        }
+        if let Some(tip) = part.strip_prefix("tip: ") {
+            line += &format!("; {tip}");
+        } else if !part.is_empty() {
+            line += if line.is_empty() { "" } else { " " };
+            line += part;
+        }
+    }
+    line
+}
+
+/// Text from files and options with control characters escaped, so that none reaches a terminal:
+/// neither those that move the cursor nor those that reverse the order of what is read.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    let escaped = |c: char| c.is_control() || is_directional(c);
+    text.chars().map(|c| if escaped(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+/// Marks of direction, embeddings, overrides and isolates, and the separators of lines.
+fn is_directional(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Prints why, in one line whatever names and messages contain.

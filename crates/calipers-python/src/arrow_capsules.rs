@@ -5,7 +5,7 @@
 //! - A capsule named `arrow_schema`, `arrow_array` or `arrow_array_stream` has a pointer to the
 //!   struct of that name, and keeps it until the capsule goes. Arrays and streams are moved out of
 //!   theirs, which leaves a released struct behind, so that the capsule frees nothing twice; a
-//!   struct that was released before is an error.
+//!   struct that was released before is an error (`arrow_checks.rs`).
 //! - Callbacks are called as the interface asks, one at a time, and given memory that lives for the
 //!   call.
 //! - What buffers hold agrees with the schema: so says the interface. What can be checked is, by
@@ -22,6 +22,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arrow_checks::{check_array, data_type, no_panic};
+
 /// Arrays of one type, as they were exported.
 pub(crate) struct Chunks {
     pub(crate) data_type: DataType,
@@ -32,13 +34,10 @@ pub(crate) struct Chunks {
 pub(crate) fn from_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Chunks> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     // SAFETY: the name says what the pointer points to, and the capsule keeps it.
-    let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(type_error)?;
+    let data_type = data_type(unsafe { schema.as_ref() }).map_err(type_error)?;
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
     // SAFETY: as above; the struct is moved out and left released.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
-    if array.is_released() {
-        return Err(PyTypeError::new_err("an Arrow array that was released"));
-    }
     let arrays = vec![import(array, &data_type).map_err(type_error)?];
     Ok(Chunks { data_type, arrays })
 }
@@ -63,7 +62,7 @@ fn read(mut stream: FFI_ArrowArrayStream) -> Result<Chunks, ArrowError> {
     if code != 0 {
         return Err(last_error(&mut stream, code));
     }
-    let data_type = DataType::try_from(&schema)?;
+    let data_type = data_type(&schema)?;
     let mut arrays = Vec::new();
     loop {
         let mut array = FFI_ArrowArray::empty();
@@ -90,10 +89,13 @@ fn last_error(stream: &mut FFI_ArrowArrayStream, code: c_int) -> ArrowError {
 }
 
 fn import(array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    // SAFETY: not released, and exported with this type.
-    let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
-    data.validate_full()?;
-    Ok(make_array(data))
+    check_array(&array, data_type)?;
+    no_panic("the array", || {
+        // SAFETY: not released, and exported with this type, which it fits.
+        let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
+        data.validate_full()?;
+        Ok(make_array(data))
+    })
 }
 
 fn type_error(error: ArrowError) -> PyErr {

@@ -2,15 +2,17 @@
 
 use arrow_buffer::Buffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::PyDict;
+
+use crate::dlpack::Held;
 
 /// What keeps the memory alive.
 #[derive(Debug)]
 pub(crate) enum Owner {
     /// A buffer of an Arrow array, or one of our own.
     Buffer { _held: Buffer },
-    /// A DLPack capsule, which frees its tensor with itself as long as nobody renames it.
-    Capsule { _held: Py<PyCapsule> },
+    /// The tensor of a DLPack capsule, which is given back when this goes.
+    Tensor { _held: Held },
 }
 
 /// An array that numpy reads in place: `numpy.asarray` takes what `__array_interface__` says, and

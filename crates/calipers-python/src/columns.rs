@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::truths::truths;
 
 /// The arrays of one call. Python's `Columns` has the same fields.
 #[derive(FromPyObject)]
@@ -97,6 +98,7 @@ macro_rules! label_column {
         /// One label for each row: an array of any number type, or strings.
         pub(crate) enum LabelColumn<'py> {
             Text(Vec<String>),
+            Bool(PyReadonlyArrayDyn<'py, bool>),
             $($variant(PyReadonlyArrayDyn<'py, $type>),)*
         }
 
@@ -104,6 +106,7 @@ macro_rules! label_column {
             fn labels(&self) -> PyResult<Labels<'_>> {
                 Ok(match self {
                     LabelColumn::Text(texts) => Labels::Text(texts),
+                    LabelColumn::Bool(array) => Labels::Bool(truths(array)?),
                     $(LabelColumn::$variant(array) => Labels::$variant(slice(array)?),)*
                 })
             }
@@ -116,17 +119,20 @@ macro_rules! label_column {
                 $(if object.cast::<PyArrayDyn<$type>>().is_ok() {
                     return Ok(LabelColumn::$variant(object.extract()?));
                 })*
+                if object.cast::<PyArrayDyn<bool>>().is_ok() {
+                    return Ok(LabelColumn::Bool(object.extract()?));
+                }
                 Ok(LabelColumn::Text(object.extract()?))
             }
         }
     };
 }
 label_column! {
-    I64(i64), Bool(bool), F64(f64), F32(f32), I32(i32), U8(u8), I8(i8), I16(i16), U16(u16), U32(u32), U64(u64)
+    I64(i64), F64(f64), F32(f32), I32(i32), U8(u8), I8(i8), I16(i16), U16(u16), U32(u32), U64(u64)
 }
 
 fn marks<'a>(mask: &'a Option<PyReadonlyArrayDyn<'_, bool>>) -> PyResult<Option<&'a [bool]>> {
-    mask.as_ref().map(slice).transpose()
+    mask.as_ref().map(truths).transpose()
 }
 
 /// The elements in row order. An array in Fortran's order is contiguous too, and would be read

@@ -3,13 +3,13 @@
 //! This file may be `unsafe`, since the protocol is a C struct behind a pointer. The whole of the
 //! argument:
 //! - A capsule named `dltensor` or `dltensor_versioned` has a pointer to the struct of that name,
-//!   and owns it until a consumer renames the capsule. It is never renamed here; [`Borrowed`] keeps
-//!   the capsule, and with it the tensor.
+//!   and owns it until a consumer renames the capsule. It is renamed here once the tensor has been
+//!   checked: from then on [`Held`] owns the struct, and calls its deleter once.
 //! - `shape`, and `strides` where it is not null, have `ndim` elements each: so says the protocol.
 //! - The elements themselves are not looked at here: numpy gets address, shape and strides.
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::slice;
 
 use pyo3::exceptions::PyTypeError;
@@ -32,12 +32,15 @@ struct Tensor {
     byte_offset: u64,
 }
 
-/// `DLManagedTensor`, of which the capsule alone uses the other fields.
+/// Gives a struct back to whoever made it.
+type Deleter = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// `DLManagedTensor`.
 #[repr(C)]
 struct Managed {
     tensor: Tensor,
     manager: *mut c_void,
-    deleter: *mut c_void,
+    deleter: Deleter,
 }
 
 /// `DLManagedTensorVersioned`: a change of the layout after the version has a major number of its
@@ -47,7 +50,7 @@ struct Versioned {
     major: u32,
     minor: u32,
     manager: *mut c_void,
-    deleter: *mut c_void,
+    deleter: Deleter,
     flags: u64,
     tensor: Tensor,
 }
@@ -62,18 +65,44 @@ const MOST_DIMENSIONS: i32 = 64;
 /// The tensor of a capsule, in place.
 #[pyfunction]
 pub(crate) fn dlpack(capsule: Bound<'_, PyCapsule>) -> PyResult<Borrowed> {
-    let (address, shape, strides, element) = {
-        let tensor = tensor(&capsule)?;
+    let (address, shape, strides, element, held, used) = {
+        let (tensor, held, used) = tensor(&capsule)?;
         let element = element(tensor)?;
         let (shape, strides) = layout(tensor, element.bytes)?;
         let address = (tensor.data as usize).wrapping_add(tensor.byte_offset as usize);
-        (address, shape, strides, element)
+        (address, shape, strides, element, held, used)
     };
-    Ok(Borrowed { _owner: Owner::Capsule { _held: capsule.unbind() }, address, shape, strides, element })
+    // SAFETY: a capsule, with the GIL held, and a name that is never freed.
+    if unsafe { pyo3::ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    let owner = Owner::Tensor { _held: Held(held) };
+    Ok(Borrowed { _owner: owner, address, shape, strides, element })
 }
 
-fn tensor<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a Tensor> {
-    let tensor = if capsule.is_valid_checked(Some(c"dltensor_versioned")) {
+/// A struct of a capsule that is used, and its deleter.
+#[derive(Debug)]
+pub(crate) struct Held((*mut c_void, Deleter));
+
+// SAFETY: the struct is only given back, once, and by the protocol any thread may do that.
+unsafe impl Send for Held {}
+// SAFETY: as above; nothing can be done by a shared reference.
+unsafe impl Sync for Held {}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let (managed, Some(deleter)) = self.0 {
+            // SAFETY: the capsule was renamed, so that nobody else gives the struct back.
+            unsafe { deleter(managed) };
+        }
+    }
+}
+
+/// The tensor of a capsule, what is to be given back, and the name of a capsule that is used.
+type Taken<'a> = (&'a Tensor, (*mut c_void, Deleter), &'static CStr);
+
+fn tensor<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<Taken<'a>> {
+    let (tensor, held, used) = if capsule.is_valid_checked(Some(c"dltensor_versioned")) {
         let pointer = capsule.pointer_checked(Some(c"dltensor_versioned"))?;
         // SAFETY: the name says what the pointer points to, and the capsule keeps it.
         let major = unsafe { *pointer.cast::<u32>().as_ref() };
@@ -81,18 +110,20 @@ fn tensor<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a Tensor> {
             return Err(PyTypeError::new_err(format!("a DLPack tensor of version {major}, not {MAJOR}")));
         }
         // SAFETY: as above, and the layout is that of this major version.
-        unsafe { &pointer.cast::<Versioned>().as_ref().tensor }
+        let versioned = unsafe { pointer.cast::<Versioned>().as_ref() };
+        (&versioned.tensor, (pointer.as_ptr(), versioned.deleter), c"used_dltensor_versioned")
     } else {
         // A capsule of any other name, a used one among them, is an exception of Python.
         let pointer = capsule.pointer_checked(Some(c"dltensor"))?;
         // SAFETY: the name says what the pointer points to, and the capsule keeps it.
-        unsafe { &pointer.cast::<Managed>().as_ref().tensor }
+        let managed = unsafe { pointer.cast::<Managed>().as_ref() };
+        (&managed.tensor, (pointer.as_ptr(), managed.deleter), c"used_dltensor")
     };
     if !HOSTS.contains(&tensor.device_type) {
         let (kind, id) = (tensor.device_type, tensor.device_id);
         return Err(PyTypeError::new_err(format!("a DLPack tensor on device ({kind}, {id})")));
     }
-    Ok(tensor)
+    Ok((tensor, held, used))
 }
 
 fn element(tensor: &Tensor) -> PyResult<Element> {

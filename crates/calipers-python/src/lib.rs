@@ -8,6 +8,7 @@
 
 mod arrow;
 mod arrow_capsules;
+mod arrow_checks;
 mod arrow_tables;
 mod borrowed;
 mod calibration_tests;
@@ -15,6 +16,7 @@ mod columns;
 mod dlpack;
 mod drift;
 mod failure;
+mod fork;
 mod groups;
 mod improvement;
 mod inference;
@@ -32,6 +34,7 @@ mod simulation;
 mod sketch;
 mod sketch_runs;
 mod temperature_sketch;
+mod truths;
 mod views;
 
 use pyo3::prelude::*;
@@ -73,6 +76,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::fork::register(module)?;
         // Every instance has its own; this one is for those who look at the class.
         module.py().get_type::<CalipersError>().setattr("code", "")
     }

@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::drift::{Given, Side};
 use crate::failure::Failure;
+use crate::fork;
 use crate::options::{Options, Resampling};
 use crate::pool::{self, Length};
 use crate::results::{Answer, dict};
@@ -69,6 +70,7 @@ impl Monitor {
             Side::Rows(..) => sample.given(py)?,
         };
         let top_class = LsEce::new();
+        let _active = fork::Active::begin(py);
         let look = pool::run(py, Length::Long(None), || {
             let read_for: &dyn Measure = drawn.as_ref().map_or(&top_class, |(measure, _)| &**measure);
             given.with(read_for, None, |sample| {

@@ -19,8 +19,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::failure::Failure;
 use crate::options::{OptionValue, Options};
 
-/// Calls on fewer scores that draw nothing take milliseconds, whatever the measure.
+/// Calls on fewer scores take milliseconds, whatever the measure, unless an option asks for more.
 const FEW_SCORES: usize = 1 << 13;
+
+/// Options that can make a call on a few rows a long one.
+const OPTIONS_OF_WORK: [&str; 5] = ["n_resamples", "n_samples", "n_nodes", "bandwidth", "at"];
 
 /// More is a slip: threads of such a number would take the memory of a machine that has as many
 /// cores.
@@ -110,15 +113,22 @@ pub(crate) enum Length {
 }
 
 impl Length {
-    /// Of a call with these options on so many scores: those that draw, and those that look at
-    /// many, are long.
+    /// Of a call with these options on so many scores: those that look at many are long, and those
+    /// whose options say how much there is to do.
     pub(crate) fn of(options: &Options<'_>, n_scores: usize) -> Result<Self, Failure> {
         if options.has("progress")? {
             let progress = options.get("progress")?;
             return Ok(Length::Long((!progress.is_none()).then(|| progress.unbind())));
         }
-        let is_short = n_scores < FEW_SCORES && !options.has("n_resamples")?;
-        Ok(if is_short { Length::Short } else { Length::Long(None) })
+        if n_scores >= FEW_SCORES {
+            return Ok(Length::Long(None));
+        }
+        for name in OPTIONS_OF_WORK {
+            if options.has(name)? {
+                return Ok(Length::Long(None));
+            }
+        }
+        Ok(Length::Short)
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::fork;
 use crate::inference::{Choices, assessed};
 use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
@@ -85,7 +86,7 @@ impl Sketch {
         work: impl FnOnce(&State) -> Result<T, Error> + Send,
     ) -> Result<T, Failure> {
         let threads = Threads::shared()?;
-        py.detach(|| {
+        fork::detached(py, || {
             // Before a thread of the pool has the work: while that waits for its parts it takes
             // others' work, which may want the lock.
             let state = self.0.read().map_err(broken)?;
@@ -100,7 +101,7 @@ impl Sketch {
         work: impl FnOnce(&mut State) -> Result<T, Error> + Send,
     ) -> Result<T, Failure> {
         let threads = Threads::shared()?;
-        py.detach(|| {
+        fork::detached(py, || {
             let mut state = self.0.write().map_err(broken)?;
             let state: &mut State = &mut state;
             Ok(threads.install(|| work(state))?)
@@ -112,7 +113,7 @@ impl Sketch {
         py: Python<'_>,
         of: impl FnOnce(&calipers::Sketch) -> T + Send,
     ) -> Result<T, Failure> {
-        py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
+        fork::detached(py, || Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 
     /// What a long call finds in all rows so far.
@@ -122,11 +123,9 @@ impl Sketch {
         length: Length,
         work: impl FnOnce(&calipers::Sketch) -> Result<T, Error> + Send,
     ) -> Result<T, Failure> {
-        pool::run(py, length, || {
-            let state = self.0.read().map_err(broken)?;
-            state.tally.finish()?;
-            Ok::<_, Failure>(work(&state.sketch)?)
-        })
+        // A copy, so that neither other threads nor a fork wait for the lock.
+        let sketch = self.finished(py)?;
+        pool::run(py, length, || work(&sketch))
     }
 
     /// What a sketch knows of how its rows were read, as the settings of its results have it.
@@ -220,7 +219,7 @@ impl Sketch {
             let other = self.read(py, |state| Ok(state.clone()))?;
             return self.write(py, |state| state.merge(&other));
         }
-        py.detach(|| {
+        fork::detached(py, || {
             // Both locks, always in the same order, so that no two threads wait for each other.
             let (mut ours, theirs);
             if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
@@ -304,7 +303,7 @@ impl Sketch {
 
     fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
         let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
-        let curve = self.answer(py, |sketch| measure.curve(sketch, &at))?;
+        let curve = self.long(py, Length::of(&options, 0)?, |sketch| measure.curve(sketch, &at))?;
         Ok(curve.into_python(py)?)
     }
 

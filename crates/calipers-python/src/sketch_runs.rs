@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::fork;
 use crate::options::{Options, Question};
 use crate::pool::Threads;
 use crate::sketch::Sketch;
@@ -37,7 +38,7 @@ pub(crate) fn update_runs<'py>(
     }
     let sketches: Vec<&Sketch> = sketches.iter().map(|sketch| &**sketch).collect();
     let threads = Threads::shared()?;
-    py.detach(|| {
+    fork::detached(py, || {
         threads.install(|| {
             let runs = Runs { sketches: &sketches, starts: &starts };
             let n_rows = starts[sketches.len()];
@@ -122,7 +123,7 @@ pub(crate) fn pack<'py>(py: Python<'py>, sketches: Vec<PyRef<'py, Sketch>>) -> R
     let (mut rows, mut left_out, mut positive) = (Vec::new(), Vec::new(), Vec::new());
     for sketch in &sketches {
         let sketch: &Sketch = sketch;
-        let (bytes, facts) = py.detach(|| {
+        let (bytes, facts) = fork::detached(py, || {
             let sketch = &sketch.state()?.sketch;
             let facts = (sketch.n(), sketch.report().n_left_out(), sketch.has_positive());
             Ok::<_, Failure>((sketch.to_bytes(), facts))

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::fork;
 use crate::options::Options;
 use crate::pool::Threads;
 use crate::recalibration::{Recalibration, Remarks};
@@ -37,7 +38,7 @@ impl TemperatureSketch {
     }
 
     fn copied(&self, py: Python<'_>) -> Result<State, Failure> {
-        py.detach(|| Ok(self.state()?.clone()))
+        fork::detached(py, || Ok(self.state()?.clone()))
     }
 }
 
@@ -64,7 +65,7 @@ impl TemperatureSketch {
     fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Result<(), Failure> {
         let input = columns.input(&options)?;
         let threads = Threads::shared()?;
-        py.detach(|| {
+        fork::detached(py, || {
             let mut state = self.state()?;
             // Copies, since an invalid batch changes nothing.
             let mut next = state.clone();
@@ -82,7 +83,7 @@ impl TemperatureSketch {
     fn merge(&self, py: Python<'_>, other: &TemperatureSketch) -> Result<(), Failure> {
         // A copy, so that no thread holds two locks, and a sketch can be merged with itself.
         let other = other.copied(py)?;
-        py.detach(|| {
+        fork::detached(py, || {
             let mut state = self.state()?;
             state.sketch.merge(&other.sketch)?;
             state.tally.absorb(&other.tally);

@@ -28,7 +28,7 @@ use crate::commands::sketch::{MergeArgs, SketchArgs};
 use crate::commands::study::StudyArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::formats::{Format, Reading};
+use crate::dataset::formats::{Format, Reading, expansion};
 pub(crate) use measures::{NamedOptionArgs, OptionArgs, SmoothingArgs, check_sigma};
 use values::named;
 pub(crate) use values::one_of;
@@ -185,7 +185,7 @@ pub(crate) struct InputArgs {
     pub(crate) rules: InputRules,
 }
 
-/// How delimited text is written.
+/// How delimited text is written, and how much a file may take.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct TextArgs {
@@ -197,11 +197,22 @@ pub(crate) struct TextArgs {
     /// What stands before the decimals of numbers in a CSV file: . or , [default: .]
     #[arg(long, value_name = "CHAR", value_parser = decimal)]
     pub(crate) decimal: Option<u8>,
+
+    /// Reject a compressed file that takes more than 64 MiB and N times its size when it is
+    /// decompressed, so that a small file cannot take all memory
+    #[arg(long, value_name = "N", default_value_t = expansion::DEFAULT)]
+    pub(crate) max_expansion: u64,
 }
 
 impl TextArgs {
     pub(crate) fn reading(&self, invalid: Invalid) -> Reading {
-        Reading { invalid, delimiter: self.delimiter, decimal: self.decimal, is_scaled: false }
+        Reading {
+            invalid,
+            delimiter: self.delimiter,
+            decimal: self.decimal,
+            is_scaled: false,
+            max_expansion: self.max_expansion,
+        }
     }
 }
 
@@ -377,7 +388,7 @@ impl InputArgs {
 
     /// The files, with patterns expanded.
     pub(crate) fn open_files(&self) -> anyhow::Result<Vec<InputFile>> {
-        files::expand(&self.files, self.format)
+        files::expand(&self.files, self.format, self.rules.limit())
     }
 }
 

@@ -51,9 +51,10 @@ const LONGEST_VALUE: usize = 24;
 
 pub(crate) fn run(args: &InspectArgs, screen: &Screen) -> Result<String> {
     let mut listings = Vec::new();
-    for file in files::expand(&args.files, args.format)? {
+    let limit = args.limit.map_or(u64::MAX, Into::into);
+    for file in files::expand(&args.files, args.format, limit)? {
         let name = file.shown();
-        let (reading, limit) = (args.text.reading(Invalid::Count), args.limit.map_or(u64::MAX, Into::into));
+        let reading = args.text.reading(Invalid::Count);
         listings.push(Listing::new(file, &reading, limit).context(name)?);
     }
     if args.json {

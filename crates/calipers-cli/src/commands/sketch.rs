@@ -140,8 +140,8 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
 
 pub(crate) fn merge(args: &MergeArgs) -> Result<String> {
     args.outcome.start_threads()?;
-    let files = files::expand(&args.files, None)?;
-    let minus = if args.minus.is_empty() { Vec::new() } else { files::expand(&args.minus, None)? };
+    let files = files::expand(&args.files, None, u64::MAX)?;
+    let minus = if args.minus.is_empty() { Vec::new() } else { files::expand(&args.minus, None, u64::MAX)? };
     files::reject_overwriting(&args.output, &minus)?;
     write_all(&files, &args.output, args.outcome.json, Sketches::open, |all| {
         minus.iter().try_fold(all, |all, file| {

@@ -11,8 +11,9 @@ use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::dataset::formats::sketch_rows;
-use crate::dataset::formats::{self, FolderTable, Format, N_FIRST_BYTES, Reading, Table};
-use crate::dataset::sketches::Sketches;
+use crate::dataset::formats::{self, Compression, FolderTable, Format, N_FIRST_BYTES, Reading, Table};
+use crate::dataset::sketches::{self, MOST_SKETCH_BYTES, Sketches};
+use crate::output::abandoned;
 use crate::output::temporary::Unfinished;
 use crate::progress::many_files;
 
@@ -22,6 +23,9 @@ const MANY_FOR_A_THREAD: usize = 4;
 /// Bytes up to which it does: long files are better read by all threads, and some are held in
 /// memory as they are.
 const SMALL: u64 = 32 << 20;
+
+/// Bytes of text that are looked at for the end of lines at once.
+const COPIED_AT_ONCE: usize = 1 << 16;
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -158,14 +162,24 @@ pub(crate) fn names(files: &[InputFile]) -> serde_json::Value {
 }
 
 /// The files that are named; those of a pattern are sorted. A format that is given is that of all.
-pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<InputFile>> {
+/// Standard input and pipes are copied, of which no more is read than the limit needs.
+pub(crate) fn expand(names: &[PathBuf], format: Option<Format>, limit: u64) -> Result<Vec<InputFile>> {
     if names.iter().filter(|name| is_standard_input(name)).count() > 1 {
         bail!("standard input can be read once, got - twice");
     }
     let mut files = Vec::new();
     for name in names {
         if is_standard_input(name) {
-            files.push(standard_input(format).context("standard input")?);
+            let copied = copied(name, &mut std::io::stdin().lock(), format, limit);
+            files.push(copied.context("standard input")?);
+            continue;
+        }
+        if is_pipe(name) {
+            let copied = File::open(name).map_err(|error| anyhow!("cannot open: {error}")).and_then(|mut pipe| {
+                let format = format.or_else(|| Format::by_extension(name));
+                copied(name, &mut pipe, format, limit)
+            });
+            files.push(copied.with_context(|| shown(name))?);
             continue;
         }
         match pattern(name) {
@@ -176,26 +190,90 @@ pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<In
     Ok(files)
 }
 
-/// Standard input in a temporary file, since most formats are not read from their beginning to
-/// their end, and text twice where its types turn out to be others.
-fn standard_input(format: Option<Format>) -> Result<InputFile> {
-    let mut input = std::io::stdin().lock();
+/// Whether a name is that of a pipe or a device, which can be read once.
+fn is_pipe(name: &Path) -> bool {
+    std::fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Standard input or a pipe in a temporary file, since most formats are not read from their
+/// beginning to their end, and text twice where its types turn out to be others.
+fn copied(name: &Path, input: &mut dyn Read, format: Option<Format>, limit: u64) -> Result<InputFile> {
     let mut start = Vec::new();
     let cannot_read = |error: std::io::Error| anyhow!("cannot read: {error}");
-    (&mut input).take(N_FIRST_BYTES as u64).read_to_end(&mut start).map_err(cannot_read)?;
+    (&mut *input).take(N_FIRST_BYTES as u64).read_to_end(&mut start).map_err(cannot_read)?;
     if start.is_empty() {
         bail!("is empty");
     }
     let format = format.map_or_else(|| Format::by_content(&start), Ok).context("pass the format with --format")?;
-    let make = || tempfile::Builder::new().prefix(".calipers-").suffix(".input").tempfile();
-    let copy = Unfinished::make(make).map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+    abandoned::clean(&std::env::temp_dir());
+    let make = || tempfile::Builder::new().prefix(abandoned::PREFIX).suffix(abandoned::INPUT).tempfile();
+    let cannot_keep = |error: std::io::Error| anyhow!("cannot keep it in a temporary file: {error}");
+    let copy = Unfinished::make(make).map_err(cannot_keep)?;
     if let Some(file) = copy.get() {
         let mut file = file.as_file();
-        let copied = file.write_all(&start).and_then(|()| std::io::copy(&mut input, &mut file));
-        copied.map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+        match (format, Compression::by_content(&start)) {
+            (Format::Sketch, _) => {
+                let mut rest = input.take(MOST_SKETCH_BYTES);
+                let n_bytes = file.write_all(&start).and_then(|()| std::io::copy(&mut rest, &mut file));
+                sketches::check_size(n_bytes.map_err(cannot_keep)?.saturating_add(start.len() as u64))?;
+            }
+            (format, None) if format.is_text() && limit < u64::MAX => {
+                // And the names of columns.
+                let quotes_have_lines = format != Format::Jsonl;
+                copy_rows(start, input, &mut file, limit.saturating_add(1), quotes_have_lines).map_err(cannot_keep)?;
+            }
+            _ => {
+                let copied = file.write_all(&start).and_then(|()| std::io::copy(input, &mut file));
+                copied.map_err(cannot_keep)?;
+            }
+        }
     }
     let path = copy.path().to_owned();
-    Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
+    Ok(InputFile { name: name.to_owned(), path, format: Some(format), _copy: Some(Arc::new(copy)) })
+}
+
+/// Copies text up to so many lines that are not empty, and then no more is read. Where quotes may
+/// have lines in them and there is one, all is copied.
+fn copy_rows(
+    start: Vec<u8>,
+    input: &mut dyn Read,
+    file: &mut impl Write,
+    limit: u64,
+    quotes_have_lines: bool,
+) -> std::io::Result<()> {
+    let (mut n_lines, mut is_plain, mut is_empty_line) = (0, true, true);
+    let (mut n_bytes, mut bytes) = (start.len(), start);
+    while n_bytes > 0 {
+        let read = &bytes[..n_bytes];
+        is_plain &= !quotes_have_lines || memchr::memchr(b'"', read).is_none();
+        for byte in read {
+            match byte {
+                b'\n' => {
+                    n_lines += u64::from(!is_empty_line);
+                    is_empty_line = true;
+                }
+                b'\r' => {}
+                _ => is_empty_line = false,
+            }
+        }
+        file.write_all(read)?;
+        if is_plain && n_lines >= limit {
+            return Ok(());
+        }
+        bytes.resize(COPIED_AT_ONCE, 0);
+        n_bytes = read_some(input, &mut bytes)?;
+    }
+    Ok(())
+}
+
+/// What there is to read now; no bytes at the end.
+fn read_some(input: &mut dyn Read, bytes: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match input.read(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
 }
 
 /// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads;

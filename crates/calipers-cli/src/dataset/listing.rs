@@ -4,13 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::classes;
 use super::files::InputFile;
-use super::formats::{self, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
+use super::formats::{self, AtPlace, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
 use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT};
 use super::sketches::Sketches;
 use anyhow::Result;
+use calipers::Error;
 
 /// The type of a column of text is that of so many rows.
 const ROWS_FOR_TYPES: u64 = 1000;
+
+/// And of no more cells of all columns.
+const CELLS_FOR_TYPES: u64 = 1 << 20;
+
+/// So often a file is read, where columns have faults.
+const MOST_READINGS: u32 = 256;
 
 /// Values that are listed of each column.
 const N_VALUES: usize = 4;
@@ -51,8 +58,7 @@ impl Listing {
         }
         let format = if file.is_folder() { None } else { Some(file.format()?) };
         let table = file.open_table(reading)?;
-        let mut columns: Vec<ListedColumn> =
-            (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
+        let mut columns = columns(&*table, limit);
         let of_classes = classes::guessed(&*table).map_or_else(Vec::new, |(found, _)| found.places);
         of_classes.into_iter().for_each(|place| columns[place].role = Some("class"));
         let n_rows = n_rows(&*table, limit)?;
@@ -61,9 +67,10 @@ impl Listing {
     }
 }
 
-/// Of the first column, which has as many as all.
+/// Of the first column that can be read, which has as many as all.
 fn n_rows(table: &dyn Table, limit: u64) -> Result<u64> {
-    let wanted = [(0, role_of(table, 0))];
+    let readable = (0..table.names().len()).find_map(|place| Some((place, table.listed_role(place)?)));
+    let wanted: Vec<(usize, Role)> = readable.into_iter().collect();
     if let Extent::Rows(n_rows) = table.stream(&wanted, limit)?.extent() {
         return Ok(n_rows);
     }
@@ -80,21 +87,48 @@ fn n_rows(table: &dyn Table, limit: u64) -> Result<u64> {
     Ok(count?.into_inner())
 }
 
-/// Any plain column can be read as what tells groups apart; those of lists are numbers.
-fn role_of(table: &dyn Table, place: usize) -> Role {
-    match formats::collect(table, &[(place, Role::Groups)], 1, u64::MAX) {
-        Ok(_) => Role::Groups,
-        Err(_) => Role::Logits,
+/// All columns, of which the file is read once.
+fn columns(table: &dyn Table, limit: u64) -> Vec<ListedColumn> {
+    let n_columns = table.names().len();
+    let n_rows = (CELLS_FOR_TYPES / n_columns.max(1) as u64).clamp(N_VALUES as u64, ROWS_FOR_TYPES).min(limit);
+    let readable = (0..n_columns).filter_map(|place| Some((place, table.listed_role(place)?)));
+    let mut read: Vec<Option<Column>> = (0..n_columns).map(|_| None).collect();
+    read_columns(table, &readable.collect::<Vec<_>>(), n_rows, &mut MOST_READINGS.clone(), &mut read);
+    read.into_iter().enumerate().map(|(place, column)| listed(table, place, column.as_ref())).collect()
+}
+
+/// Reads columns together; where one has a fault, in halves, so that all others are read. What
+/// cannot be read has no values to show, and its type shows why.
+fn read_columns(
+    table: &dyn Table,
+    wanted: &[(usize, Role)],
+    n_rows: u64,
+    n_left: &mut u32,
+    read: &mut [Option<Column>],
+) {
+    if wanted.is_empty() || *n_left == 0 {
+        return;
+    }
+    *n_left -= 1;
+    match formats::collect(table, wanted, n_rows, u64::MAX) {
+        Ok(Some(found)) => {
+            for ((place, _), column) in wanted.iter().zip(found.columns) {
+                read[*place] = Some(column);
+            }
+        }
+        // Other faults are those of all columns, such as a row with too few cells.
+        Err(error) if wanted.len() > 1 && (error.is::<Error>() || error.is::<AtPlace>()) => {
+            let (first, second) = wanted.split_at(wanted.len() / 2);
+            read_columns(table, first, n_rows, n_left, read);
+            read_columns(table, second, n_rows, n_left, read);
+        }
+        Ok(None) | Err(_) => {}
     }
 }
 
-fn column(table: &dyn Table, place: usize, limit: u64) -> ListedColumn {
-    let wanted = [(place, role_of(table, place))];
-    // What cannot be read has no values to show, and its type shows why.
-    let read = formats::collect(table, &wanted, limit.min(ROWS_FOR_TYPES), u64::MAX).ok().flatten();
-    let column = read.and_then(|read| read.columns.into_iter().next());
-    let type_name = table.type_name(place).unwrap_or_else(|| column.as_ref().map_or("-", type_of_text).to_owned());
-    let values = column.as_ref().map_or_else(Vec::new, |column| {
+fn listed(table: &dyn Table, place: usize, column: Option<&Column>) -> ListedColumn {
+    let type_name = table.type_name(place).unwrap_or_else(|| column.map_or("-", type_of_text).to_owned());
+    let values = column.map_or_else(Vec::new, |column| {
         (0..column.n_rows().min(N_VALUES)).map(|row| (!column.is_missing(row)).then(|| value(column, row))).collect()
     });
     let name = table.names()[place].clone();

@@ -18,6 +18,17 @@ const MAGIC: &[u8] = b"calipers";
 /// The first bytes of a file of groups, before those were rows of Parquet.
 const FORMER_GROUPS: &[u8] = b"calgroup";
 
+/// The largest sketch that is read: a hundred times that of 10^9 rows.
+pub(crate) const MOST_SKETCH_BYTES: u64 = 1 << 28;
+
+/// Rejects a file that is too long to be a sketch.
+pub(crate) fn check_size(n_bytes: u64) -> Result<()> {
+    if n_bytes >= MOST_SKETCH_BYTES {
+        bail!("is too long for a sketch, which has less than {} MiB", MOST_SKETCH_BYTES >> 20);
+    }
+    Ok(())
+}
+
 /// One sketch, or one for each group.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketches {
@@ -162,6 +173,7 @@ impl Sketches {
         }
         let mut bytes = Vec::new();
         let mut file = formats::open_file(path)?;
+        check_size(file.metadata().map_or(0, |metadata| metadata.len()))?;
         file.read_to_end(&mut bytes).map_err(|error| anyhow!("cannot read: {error}"))?;
         if bytes.starts_with(FORMER_GROUPS) {
             bail!(

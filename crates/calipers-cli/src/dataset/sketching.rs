@@ -17,6 +17,12 @@ use super::groups::{By, RowGroups};
 use super::sketches::Sketches;
 use crate::progress::Progress;
 
+/// A batch of fewer rows is small.
+const FEW_ROWS: usize = 1 << 12;
+
+/// So many small batches are added one by one.
+const FEW_BATCHES: u32 = 16;
+
 /// One model of a file.
 pub(super) struct Sketched {
     pub(super) sketches: Sketches,
@@ -70,6 +76,9 @@ struct Model {
     /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers,
     /// so it does not matter which rows went into which.
     idle: Mutex<Vec<Filling>>,
+    /// The rows of the first batches that are small: for a few rows, to make a [`Filling`] would
+    /// take far longer than all else.
+    few: Mutex<(Sketch, u32)>,
     groups: Shards,
     tally: Mutex<Tally>,
     n_classes: AtomicUsize,
@@ -80,6 +89,7 @@ impl Model {
         Model {
             empty: empty.clone(),
             idle: Mutex::default(),
+            few: Mutex::new((empty.empty_like(), 0)),
             groups: Shards::new(),
             tally: Mutex::default(),
             n_classes: AtomicUsize::new(1),
@@ -91,6 +101,9 @@ impl Model {
         let mut tally = Tally::default();
         let predictions = batch.input(place)?.check_batch(&mut tally)?;
         match groups {
+            None if batch.scores[place].n_rows() < FEW_ROWS && self.take_turn() => {
+                lock(&self.few).0.update(&batch.view(&predictions)?)?;
+            }
             None => {
                 let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
                 sketch.update(&batch.view(&predictions)?)?;
@@ -103,15 +116,24 @@ impl Model {
         Ok(())
     }
 
+    /// Whether a small batch is one of the first.
+    fn take_turn(&self) -> bool {
+        let n = &mut lock(&self.few).1;
+        *n = n.saturating_add(1);
+        *n <= FEW_BATCHES
+    }
+
     fn finish(self, by: Option<By>) -> Result<Sketched, Error> {
         into_inner(self.tally).finish()?;
         let sketches = match by {
             Some(by) => Sketches::of_groups(by, self.groups.finish()),
             None => {
                 let mut filled = into_inner(self.idle).into_iter().map(Filling::finish);
+                let (few, _) = into_inner(self.few);
                 // Into the first, which is large already.
                 let mut all = filled.next().unwrap_or(self.empty);
                 filled.try_for_each(|sketch| all.merge(&sketch))?;
+                all.merge(&few)?;
                 Sketches::one(all)
             }
         };

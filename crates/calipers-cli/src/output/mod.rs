@@ -1,6 +1,8 @@
 //! Files that appear whole or not at all: written beside their place, made durable, then moved
-//! there. So do the files of a folder together.
+//! there. So do the files of a folder together; if the process is killed while they are moved, the
+//! next run that writes to the folder moves the rest.
 
+pub(crate) mod abandoned;
 pub(crate) mod rows;
 pub(crate) mod temporary;
 
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
+use crate::output::abandoned::{COMMIT, NEW, PREFIX, UNFINISHED};
 use crate::output::temporary::{Unfinished, uninterrupted};
 
 /// A place for a file, in which it has been seen that one can be written.
@@ -44,13 +47,27 @@ impl Output {
             bail!("is not the name of a file");
         }
         let output = Output { folder: beside(&path), path };
+        abandoned::clean(&output.folder);
         drop(output.unfinished()?);
         Ok(output)
     }
 
     /// Puts a file with these bytes there; what was there before stays until it is whole.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<()> {
-        self.replace(bytes).with_context(|| self.path.display().to_string())
+        self.prepare(bytes)?.finish()
+    }
+
+    /// Writes these bytes beside the place, as a file that has only to be moved there.
+    pub(crate) fn prepare(&self, bytes: &[u8]) -> Result<Prepared<'_>> {
+        let write = || -> Result<Unfinished<NamedTempFile>> {
+            let unfinished = self.unfinished()?;
+            if let Some(file) = unfinished.get() {
+                file.as_file().write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(cannot_write)?;
+            }
+            Ok(unfinished)
+        };
+        let unfinished = write().with_context(|| self.path.display().to_string())?;
+        Ok(Prepared { output: self, unfinished })
     }
 
     /// Puts a file there whose bytes `write` writes, part after part.
@@ -62,14 +79,6 @@ impl Output {
         file.sync_all().map_err(cannot_write)?;
         self.finish(unfinished).with_context(|| self.path.display().to_string())?;
         Ok(written)
-    }
-
-    fn replace(&self, bytes: &[u8]) -> Result<()> {
-        let unfinished = self.unfinished()?;
-        if let Some(file) = unfinished.get() {
-            file.as_file().write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(cannot_write)?;
-        }
-        self.finish(unfinished)
     }
 
     fn finish(&self, unfinished: Unfinished<NamedTempFile>) -> Result<()> {
@@ -88,6 +97,18 @@ impl Output {
     }
 }
 
+/// A file that is written, and not yet in its place.
+pub(crate) struct Prepared<'a> {
+    output: &'a Output,
+    unfinished: Unfinished<NamedTempFile>,
+}
+
+impl Prepared<'_> {
+    pub(crate) fn finish(self) -> Result<()> {
+        self.output.finish(self.unfinished).with_context(|| self.output.path.display().to_string())
+    }
+}
+
 /// A folder for files that appear all or not at all.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
@@ -103,8 +124,9 @@ impl OutputFolder {
         match fs::metadata(&nearest) {
             Ok(metadata) if !metadata.is_dir() => bail!("{}: is a file, not a folder", nearest.display()),
             Err(_) if nearest.symlink_metadata().is_ok() => bail!("{}: is a link to nothing", nearest.display()),
-            _ => drop(folder.unfinished().with_context(|| path.display().to_string())?),
+            _ => abandoned::clean(&nearest),
         }
+        drop(folder.unfinished().with_context(|| path.display().to_string())?);
         Ok(folder)
     }
 
@@ -142,8 +164,10 @@ impl OutputFolder {
             bail!("cannot write {name}: a folder has that name");
         }
         let unfinished = self.unfinished()?;
+        let new = unfinished.path().join(NEW);
+        fs::create_dir(&new).map_err(cannot_write)?;
         for (name, text) in files {
-            let written = File::create(unfinished.path().join(name)).and_then(|mut file| {
+            let written = File::create(new.join(name)).and_then(|mut file| {
                 file.write_all(text.as_bytes())?;
                 file.sync_all()
             });
@@ -153,8 +177,7 @@ impl OutputFolder {
             true => self.move_in(unfinished.path(), files),
             // The folder that was written becomes the one that was wanted.
             false => {
-                let moved =
-                    fs::create_dir_all(beside(&self.path)).and_then(|()| fs::rename(unfinished.path(), &self.path));
+                let moved = fs::create_dir_all(beside(&self.path)).and_then(|()| fs::rename(&new, &self.path));
                 moved.map_err(cannot_write)
             }
         })?;
@@ -164,16 +187,22 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Each file is replaced in one step. What was there before is kept until the last one is.
+    /// Each file is replaced in one step. What was there before is kept until the last one is. From
+    /// the mark on, the next run moves what this one could not.
     fn move_in(&self, unfinished: &Path, files: &[(String, String)]) -> Result<()> {
-        let before = unfinished.join("before");
+        let (new, before, commit) = (unfinished.join(NEW), unfinished.join("before"), unfinished.join(COMMIT));
         fs::create_dir(&before).map_err(cannot_write)?;
         for (name, _) in files.iter().filter(|(name, _)| self.path(name).exists()) {
             fs::copy(self.path(name), before.join(name)).map_err(cannot_write)?;
         }
+        for folder in [&new, unfinished] {
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        }
+        File::create(&commit).and_then(|mark| mark.sync_all()).map_err(cannot_write)?;
         for (place, (name, _)) in files.iter().enumerate() {
-            let moved = fs::rename(unfinished.join(name), self.path(name));
+            let moved = fs::rename(new.join(name), self.path(name));
             moved.map_err(cannot_write).inspect_err(|_| {
+                let _ = fs::remove_file(&commit);
                 for (name, _) in &files[..place] {
                     // As well as can be: the disk that failed may fail again.
                     let _ = match before.join(name).exists() {
@@ -198,7 +227,7 @@ impl OutputFolder {
 /// Temporary files and folders with the permissions of any new one, and not for its owner alone.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(".calipers-").suffix(".unfinished");
+    builder.prefix(PREFIX).suffix(UNFINISHED);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
     #[cfg(not(unix))]
@@ -239,8 +268,9 @@ mod tests {
         let files = ["a", "b", "c"].map(|name| (name.to_owned(), "new".to_owned()));
         let unfinished = folder.unfinished().unwrap();
         // The third is not there to be moved.
+        fs::create_dir(unfinished.path().join(NEW)).unwrap();
         for (name, text) in &files[..2] {
-            fs::write(unfinished.path().join(name), text).unwrap();
+            fs::write(unfinished.path().join(NEW).join(name), text).unwrap();
         }
         assert!(folder.move_in(unfinished.path(), &files).is_err());
         drop(unfinished);

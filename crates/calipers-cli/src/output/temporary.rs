@@ -1,8 +1,10 @@
 //! Files that must not outlive the command: what is being written, and copies of standard input.
-//! Ctrl-C removes them all.
+//! Ctrl-C removes them all. What `kill -9` leaves behind, the next run does (`abandoned.rs`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::abandoned::Lock;
 
 /// Where they are. Whoever holds the lock is not interrupted.
 static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -18,6 +20,8 @@ pub(crate) struct Unfinished<T: AsRef<Path>> {
     /// Until it is finished.
     temporary: Option<T>,
     path: PathBuf,
+    /// Shows other runs that it is in use.
+    _lock: Option<Lock>,
 }
 
 impl<T: AsRef<Path>> Unfinished<T> {
@@ -27,7 +31,8 @@ impl<T: AsRef<Path>> Unfinished<T> {
         let temporary = make()?;
         let path = temporary.as_ref().to_owned();
         all.push(path.clone());
-        Ok(Unfinished { temporary: Some(temporary), path })
+        let lock = Lock::take(&path);
+        Ok(Unfinished { temporary: Some(temporary), path, _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -14,7 +14,7 @@ const VERBS: [&str; 9] = ["measure", "assess", "compare", "drift", "check", "swe
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 27] = [
+const ONLY_OF_THE_COMMAND: [&str; 28] = [
     "all",
     "color",
     "decimal",
@@ -26,6 +26,7 @@ const ONLY_OF_THE_COMMAND: [&str; 27] = [
     "limit",
     "manifest",
     "max",
+    "max_expansion",
     "max_missing",
     "min_rows",
     "option",

@@ -32,12 +32,16 @@ use crate::noise::Noise;
 use crate::numerics::bernstein::{AbsIntegral, PanelIntegral};
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
+use crate::watch;
 
 /// Panels of [0, 1] at most: beyond, transforms take seconds.
 const MAX_PANELS: usize = 1 << 22;
 
 /// Panels at least.
 const MIN_PANELS: usize = 64;
+
+/// Nodes after which a call that was stopped ends.
+const CHECKED: usize = 1 << 16;
 
 /// Unit roundoff.
 const U: f64 = f64::EPSILON / 2.0;
@@ -149,6 +153,9 @@ impl ReflectedKernel<'_> {
         let (spacing, reach) = (2.0 / n_nodes as f64, self.reach());
         let mut kernel = vec![0.0; n_nodes];
         for node in 0..=n_nodes / 2 {
+            if node % CHECKED == 0 {
+                watch::check();
+            }
             let place = node as f64 * spacing;
             let (first, last) = (((-reach - place) / 2.0).ceil() as i64, ((reach - place) / 2.0).floor() as i64);
             let image = |k: i64| self.noise.density((place + 2.0 * k as f64) / self.sigma) / self.sigma;
@@ -273,6 +280,7 @@ impl Circle {
             if channel == 1 && self.deposit == Deposit::Residuals {
                 return Vec::new();
             }
+            watch::check();
             let mut signal = self.mirrored(channel);
             let mass_norm = signal.iter().map(|mass| mass * mass).sum::<f64>().sqrt();
             let mut spectrum = forward.make_output_vec();
@@ -284,7 +292,9 @@ impl Circle {
             // length.
             spectrum[0].im = 0.0;
             spectrum[self.n_panels].im = 0.0;
+            watch::check();
             backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above
+            watch::check();
             signal.truncate(self.n_panels + 1);
             let relative = 64.0 * U * f64::from(n_nodes.ilog2());
             error += (n_nodes as f64).sqrt() * relative * mass_norm * norm;

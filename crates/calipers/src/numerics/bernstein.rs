@@ -3,6 +3,7 @@
 use super::dispatch::dispatched;
 use super::lagrange::{Lagrange, MAX_ORDER};
 use super::sum::Sum;
+use crate::watch;
 
 /// Halvings after which a piece that may hide a sign change is taken as it is, at most.
 const MAX_DEPTH: u32 = 26;
@@ -76,6 +77,8 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
     let n_panels = (values.len() + 1).saturating_sub(M);
     let (mut value, mut slack) = (Sum::default(), 0.0);
     let mut split = |coefficients: [f64; M]| {
+        // Where values are rounding about 0, every panel is split: seconds for millions of them.
+        watch::check();
         let panel = abs_integral(&coefficients, panels.depth);
         slack += panel.slack;
         panel.value

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &MonitorArgs, screen: &Screen) -> Result<Printed> {
     let empty = Monitor::new().alpha(args.alpha).margin(args.margin);
     empty.check()?;
     args.output.start_threads()?;
-    let inputs = files::expand(&args.files, None)?;
+    let inputs = files::expand(&args.files, None, u64::MAX)?;
     let page = args.report.as_deref().map(|path| output(path, &inputs)).transpose()?;
     let state = args.state.as_deref().map(|path| output(path, &inputs)).transpose()?;
     let windows = Windows::read(&inputs, args.window.as_deref())?;
@@ -227,7 +227,7 @@ struct Reference {
 impl Reference {
     fn read(path: &std::path::Path, windows: &Windows) -> Result<Self> {
         let read = || -> Result<Sketches> {
-            let files = files::expand(&[path.to_owned()], None)?;
+            let files = files::expand(&[path.to_owned()], None, u64::MAX)?;
             let [file] = &files[..] else { bail!("the reference must be one file or folder") };
             Sketches::open(file)
         };

@@ -81,7 +81,10 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     args.resample.check()?;
     args.outcome.start_threads()?;
     let (output, inputs) = (&args.output, args.input.open_files()?);
-    let against = args.against.as_ref().map(|file| files::expand(std::slice::from_ref(file), args.input.format));
+    let against = args
+        .against
+        .as_ref()
+        .map(|file| files::expand(std::slice::from_ref(file), args.input.format, args.input.rules.limit()));
     let against = against.transpose()?;
     let all_inputs: Vec<InputFile> = inputs.iter().chain(against.iter().flatten()).cloned().collect();
     if all_inputs.iter().all(InputFile::is_sketch)
@@ -136,11 +139,13 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
             number::count(html.len() as u64)
         );
     }
+    // If the page cannot be written, the charts stay as they were.
+    let page = place.prepare(html.as_bytes())?;
     if let Some(folder) = &folder {
         let files: Vec<(String, String)> = charts.iter().map(|(name, chart)| (name.clone(), chart.to_svg())).collect();
         folder.write(&files)?;
     }
-    place.write(html.as_bytes())?;
+    page.finish()?;
     if args.outcome.json {
         return Ok(json::document([
             ("file", output.display().to_string().into()),

@@ -20,7 +20,7 @@ pub(super) fn grouped(input: &InputArgs) -> Result<Groups> {
     for argument in &input.files {
         let (group, pattern) = split(argument);
         check_group(&group, &groups)?;
-        let files = files::expand(&[pattern], input.format)?;
+        let files = files::expand(&[pattern], input.format, input.rules.limit())?;
         match groups.iter_mut().find(|(name, _)| *name == group) {
             Some((_, own)) => own.extend(files),
             None => groups.push((group, files)),

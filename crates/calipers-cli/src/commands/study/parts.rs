@@ -31,7 +31,7 @@ pub(super) fn files(input: &InputArgs) -> Result<Parts> {
             false => patterns.push(argument.clone()),
         }
     }
-    let all = files::expand(&patterns, input.format)?;
+    let all = files::expand(&patterns, input.format, input.rules.limit())?;
     let mut parts = Parts { inputs: Vec::new(), left_out: Vec::new() };
     for file in &all {
         let Some(name) = stem(file) else { continue };

@@ -287,6 +287,11 @@ fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
     Some(words.gather(dictionary.normalized_keys().into_iter().map(Some)))
 }
 
+/// What a column of a type can be read for that is only looked at.
+pub(crate) fn listed_role(field: &Field) -> Option<Role> {
+    [Role::Groups, Role::Logits].into_iter().find(|role| check_type(field, *role).is_ok())
+}
+
 pub(crate) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),

@@ -90,8 +90,8 @@ const FREE_MISSING: usize = 1 << 26;
 /// How many more are kept for each value that is there.
 const MISSING_FOR_EACH: usize = 16;
 
-/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a
-/// mapped file, or the buffer that a library decoded into.
+/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns:
+/// the bytes of a file, or the buffer that a library decoded into.
 #[derive(Debug, Clone)]
 pub(crate) enum Values {
     Bool(Vec<bool>),

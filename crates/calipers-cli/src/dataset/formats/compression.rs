@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
-use super::extension;
+use super::{Expansion, extension};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -62,14 +62,17 @@ pub(crate) struct Decompressed {
 }
 
 impl Decompressed {
-    pub(crate) fn new(mut file: File) -> Result<Self> {
+    pub(crate) fn new(mut file: File, expansion: Expansion) -> Result<Self> {
         let mut start = Vec::new();
         (&mut file).take(4).read_to_end(&mut start)?;
         file.rewind()?;
         let n_read = Arc::new(AtomicU64::new(0));
         let counted = Counted { file, n_read: Arc::clone(&n_read) };
-        let reader = match Compression::by_content(&start) {
-            Some(compression) => compression.decompressed(BufReader::with_capacity(1 << 16, counted))?,
+        let reader: Box<dyn Read + Send> = match Compression::by_content(&start) {
+            Some(compression) => {
+                let text = compression.decompressed(BufReader::with_capacity(1 << 16, counted))?;
+                Box::new(expansion.limited(text))
+            }
             None => Box::new(counted),
         };
         Ok(Decompressed { reader, n_read })

@@ -64,6 +64,10 @@ impl Table for FolderTable {
         self.first().type_name(place)
     }
 
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        self.first().listed_role(place)
+    }
+
     fn dialect(&self) -> Option<Dialect> {
         self.first().dialect()
     }

@@ -12,7 +12,8 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::{
-    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes, open_file,
+    Expansion, Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes,
+    open_file,
 };
 
 pub(super) const FORMAT: &str = "Arrow IPC";
@@ -32,7 +33,7 @@ pub(crate) struct IpcTable {
 type OfFile = FileReader<BufReader<File>>;
 
 impl IpcTable {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, expansion: Expansion) -> Result<Self> {
         let mut file = open_file(path)?;
         let mut magic = Vec::new();
         (&mut file).take(8).read_to_end(&mut magic).map_err(failed)?;
@@ -41,7 +42,10 @@ impl IpcTable {
         }
         let is_stream = !magic.starts_with(FILE_MAGIC);
         file.rewind().map_err(failed)?;
-        let n_rows = if is_stream { ipc_sizes::check_stream(&mut file)? } else { ipc_sizes::check_file(&mut file)? };
+        let n_rows = match is_stream {
+            true => ipc_sizes::check_stream(&mut file, expansion)?,
+            false => ipc_sizes::check_file(&mut file, expansion)?,
+        };
         let first_rows = arrow::first_rows(n_rows);
         let schema = match is_stream {
             true => open(path, |file| Ok(StreamReader::try_new(file, None)?.schema()))?,
@@ -93,6 +97,10 @@ impl Table for IpcTable {
 
     fn type_name(&self, place: usize) -> Option<String> {
         Some(arrow::type_name(self.schema.field(place).data_type()))
+    }
+
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        arrow::listed_role(self.schema.field(place))
     }
 
     fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {

@@ -11,8 +11,8 @@ use anyhow::{Result, anyhow, bail};
 use arrow_ipc::reader::read_footer_length;
 use arrow_ipc::{Message, RecordBatch, root_as_footer, root_as_message};
 
-use super::cannot_read;
 use super::ipc::FORMAT;
+use super::{Expansion, cannot_read};
 
 /// Stands before the length of a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -20,7 +20,7 @@ const FOOTER_END: usize = 10;
 
 /// Checks all messages that the footer of a file lists; returns the number of rows of each record
 /// batch.
-pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
+pub(crate) fn check_file(file: &mut File, expansion: Expansion) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let Some(end) = file_length.checked_sub(FOOTER_END as u64) else { bail!(damaged()) };
     let mut ending = [0; FOOTER_END];
@@ -28,7 +28,7 @@ pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
     let footer_length = read_footer_length(ending).map_err(|error| cannot_read(FORMAT)(Box::new(error)))? as u64;
     let footer = read(file, end.checked_sub(footer_length).ok_or_else(damaged)?, footer_length)?;
     let footer = root_as_footer(&footer).map_err(|_| damaged())?;
-    let mut n_rows = Vec::new();
+    let (mut n_rows, mut n_bytes) = (Vec::new(), 0_u64);
     for block in footer.dictionaries().into_iter().flatten().chain(footer.recordBatches().into_iter().flatten()) {
         let (start, metadata, body) =
             (size(block.offset())?, size(block.metaDataLength().into())?, size(block.bodyLength())?);
@@ -39,7 +39,8 @@ pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
         let bytes = read(file, start, metadata)?;
         let prefix = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
         let message = root_as_message(bytes.get(prefix..).ok_or_else(damaged)?).map_err(|_| damaged())?;
-        check_buffers(file, &message, body_start, body)?;
+        n_bytes = check_buffers(file, &message, body_start, body)?.saturating_add(n_bytes);
+        expansion.check(n_bytes)?;
         n_rows.extend(rows(&message)?);
     }
     Ok(n_rows)
@@ -47,10 +48,10 @@ pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
 
 /// Checks the messages of a stream, one after the other; returns the number of rows of each record
 /// batch.
-pub(crate) fn check_stream(file: &mut File) -> Result<Vec<u64>> {
+pub(crate) fn check_stream(file: &mut File, expansion: Expansion) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let mut place = 0;
-    let mut n_rows = Vec::new();
+    let (mut n_rows, mut n_bytes) = (Vec::new(), 0_u64);
     while place < file_length {
         let mut prefix = read(file, place, 4)?;
         place += 4;
@@ -67,7 +68,8 @@ pub(crate) fn check_stream(file: &mut File) -> Result<Vec<u64>> {
         place += bytes.len() as u64;
         let body = size(message.bodyLength())?;
         let end = place.checked_add(body).filter(|end| *end <= file_length).ok_or_else(damaged)?;
-        check_buffers(file, &message, place, body)?;
+        n_bytes = check_buffers(file, &message, place, body)?.saturating_add(n_bytes);
+        expansion.check(n_bytes)?;
         n_rows.extend(rows(&message)?);
         place = end;
     }
@@ -79,11 +81,12 @@ fn rows(message: &Message<'_>) -> Result<Option<u64>> {
     message.header_as_record_batch().map(|batch| size(batch.length())).transpose()
 }
 
-/// Each compressed buffer begins with the size that it will have.
-fn check_buffers(file: &mut File, message: &Message<'_>, body_start: u64, body: u64) -> Result<()> {
+/// Each compressed buffer begins with the size that it will have; returns that of all.
+fn check_buffers(file: &mut File, message: &Message<'_>, body_start: u64, body: u64) -> Result<u64> {
     let of_dictionary = || message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
     let batch: Option<RecordBatch<'_>> = message.header_as_record_batch().or_else(of_dictionary);
-    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(0) };
+    let mut n_bytes = 0_u64;
     for buffer in batch.buffers().into_iter().flatten() {
         let (offset, length) = (size(buffer.offset())?, size(buffer.length())?);
         if offset.checked_add(length).is_none_or(|end| end > body) {
@@ -95,11 +98,12 @@ fn check_buffers(file: &mut File, message: &Message<'_>, body_start: u64, body: 
         let stated = read(file, body_start + offset, 8)?.try_into().map(i64::from_le_bytes).map_err(|_| damaged())?;
         // -1 means that the buffer is as it is.
         if stated != -1 {
+            n_bytes = n_bytes.saturating_add(size(stated)?);
             let stated = usize::try_from(stated).map_err(|_| damaged())?;
             Vec::<u8>::new().try_reserve_exact(stated).map_err(|_| damaged())?;
         }
     }
-    Ok(())
+    Ok(n_bytes)
 }
 
 fn length(file: &mut File) -> Result<u64> {

@@ -5,23 +5,26 @@ pub(crate) mod arrow;
 mod column;
 mod compression;
 mod csv;
+pub(crate) mod expansion;
 mod folder;
 mod format;
 mod ipc;
 mod ipc_sizes;
 mod json_lines;
-mod mapped;
 mod npy;
 mod numpy;
 pub(crate) mod parquet;
+mod parquet_pages;
 mod parts;
 mod place;
 pub(crate) mod sketch_rows;
 mod text;
+mod window;
 
 pub(crate) use column::{Column, Role, Values};
 pub(crate) use compression::Compression;
 pub(crate) use csv::dialect::{Dialect, with_point};
+pub(crate) use expansion::Expansion;
 pub(crate) use folder::FolderTable;
 pub(crate) use format::{Format, N_FIRST_BYTES};
 pub(crate) use numpy::NpyFiles;
@@ -51,6 +54,12 @@ pub(crate) trait Table: Send + Sync {
     /// The type of a column, if the format has it.
     fn type_name(&self, _place: usize) -> Option<String> {
         None
+    }
+
+    /// What a column can be read for that is only looked at: what tells groups apart, or numbers
+    /// where rows are lists; `None` for a type that is not read.
+    fn listed_role(&self, _place: usize) -> Option<Role> {
+        Some(Role::Groups)
     }
 
     /// The first rows of some columns, by their place among the names: as many as the limit.
@@ -84,7 +93,7 @@ pub(crate) trait Table: Send + Sync {
     }
 }
 
-/// How text is read.
+/// How a file is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
     /// For a cell that is no number, which is a bad row and not a wrong type of the column.
@@ -95,6 +104,15 @@ pub(crate) struct Reading {
     pub(crate) decimal: Option<u8>,
     /// Whether probabilities are divided later, so that a percent sign does not divide them too.
     pub(crate) is_scaled: bool,
+    /// How much larger a file may be decompressed.
+    pub(crate) max_expansion: u64,
+}
+
+impl Reading {
+    /// How large that file may become.
+    fn expansion(&self, path: &Path) -> Expansion {
+        Expansion::new(path.metadata().map_or(0, |metadata| metadata.len()), self.max_expansion)
+    }
 }
 
 /// Opens a file of columns.
@@ -120,10 +138,10 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
         Format::Csv => Box::new(csv::open(path, None, reading)?),
         Format::Tsv => Box::new(csv::open(path, Some(b'\t'), reading)?),
         Format::Jsonl => Box::new(json_lines::open(path, reading)?),
-        Format::Parquet => Box::new(parquet::ParquetTable::open(path)?),
-        Format::Arrow => Box::new(ipc::IpcTable::open(path)?),
+        Format::Parquet => Box::new(parquet::ParquetTable::open(path, reading.expansion(path))?),
+        Format::Arrow => Box::new(ipc::IpcTable::open(path, reading.expansion(path))?),
         Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),
-        Format::Npz => Box::new(numpy::NpzTable::open(path)?),
+        Format::Npz => Box::new(numpy::NpzTable::open(path, reading.expansion(path))?),
         Format::Sketch => bail!("is a sketch, which has no columns"),
     })
 }
@@ -135,13 +153,18 @@ pub(crate) fn extension(path: &Path) -> String {
 
 /// Opens a file that has something in it.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
-    let (file, metadata) = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata))).map_err(
-        |error| match error.kind() {
-            ErrorKind::NotFound => anyhow!("no such file"),
-            ErrorKind::PermissionDenied => anyhow!("permission denied"),
-            _ => anyhow!("cannot open: {error}"),
-        },
-    )?;
+    let cannot_open = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => anyhow!("no such file"),
+        ErrorKind::PermissionDenied => anyhow!("permission denied"),
+        _ => anyhow!("cannot open: {error}"),
+    };
+    // To open a pipe is to wait for whoever writes to it, and it can be read once.
+    let kind = std::fs::metadata(path).map_err(cannot_open)?;
+    if !kind.is_file() && !kind.is_dir() {
+        bail!("is a pipe or a device: pass it as a FILE of predictions, which are copied first, or as a regular file");
+    }
+    let (file, metadata) =
+        File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata))).map_err(cannot_open)?;
     if metadata.is_dir() {
         bail!("is a directory, not a file");
     }

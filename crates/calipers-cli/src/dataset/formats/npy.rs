@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow, bail};
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use bytes::Bytes;
 
-use super::{Column, Place, Role, Values, mapped};
+use super::window::window;
+use super::{Column, Place, Role, Values};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// numpy rejects longer headers, too.
@@ -41,11 +42,11 @@ enum Source {
 }
 
 impl NpyArray {
-    /// An array in a file, which is mapped and not read as a whole.
+    /// An array in a file, of which rows are read as they are wanted.
     pub(crate) fn open(mut file: File, role: Role) -> Result<Self> {
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Self::read(file, role);
+            return Self::read(file, role, u64::MAX, |_| Ok(()));
         }
         let mut reader = BufReader::new(&mut file);
         let header = read_header(&mut reader)?;
@@ -60,15 +61,28 @@ impl NpyArray {
         Some(format!("{} {}", header.descr, python_shape(&header.shape)))
     }
 
-    /// An array in an archive.
-    pub(crate) fn read(mut source: impl Read, role: Role) -> Result<Self> {
+    /// An array in an archive, of which rows up to the limit are kept; `check` gets the bytes that
+    /// these take.
+    pub(crate) fn read(
+        mut source: impl Read,
+        role: Role,
+        limit: u64,
+        check: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<Self> {
         let header = read_header(&mut source)?;
+        // By columns, the first rows are not the first bytes.
+        let is_by_columns = header.fortran_order && header.shape.len() > 1;
+        let n_rows = header.shape.first().copied().unwrap_or(0) as u64;
+        let n_kept = if is_by_columns { n_rows } else { n_rows.min(limit) };
         Self::new(header, role, |n_bytes| {
+            // proof: no rows have no bytes, and whole rows do not divide by zero
+            let wanted = n_bytes.checked_div(n_rows).unwrap_or(0) * n_kept;
+            check(wanted)?;
             // A file is not believed about its length: memory grows with what is read.
             let mut bytes = Vec::new();
-            source.take(n_bytes).read_to_end(&mut bytes).map_err(failed)?;
-            let n_bytes = bytes.len() as u64;
-            Ok((Source::Memory(bytes.into()), n_bytes))
+            source.take(wanted).read_to_end(&mut bytes).map_err(failed)?;
+            let n_found = bytes.len() as u64;
+            Ok((Source::Memory(bytes.into()), if n_found == wanted { n_bytes } else { n_found }))
         })
     }
 
@@ -124,7 +138,7 @@ impl NpyArray {
     fn elements(&self, start: usize, n: usize) -> Result<Values> {
         let (start, length) = (start * self.size, n * self.size);
         let bytes = match &self.source {
-            Source::File(file, data) => mapped::window(file, data + start as u64, length).map_err(failed)?,
+            Source::File(file, data) => window(file, data + start as u64, length).map_err(failed)?,
             Source::Memory(bytes) => bytes.slice(start..start + length),
         };
         decode(bytes, &self.header.descr).ok_or_else(|| self.role.wrong_type(type_name(&self.header.descr)).into())
@@ -317,7 +331,9 @@ mod tests {
         let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }";
         let mut file = [&MAGIC[..], &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
         file.extend([0; 100]);
-        let error = NpyArray::read(&file[..], Role::Weights).map(|_| ()).map_err(|error| error.to_string());
+        let error = NpyArray::read(&file[..], Role::Weights, u64::MAX, |_| Ok(()))
+            .map(|_| ())
+            .map_err(|error| error.to_string());
         assert_eq!(error, Err("cannot read as NumPy: it ends before its 1000000000000000 elements do".to_owned()));
     }
 }

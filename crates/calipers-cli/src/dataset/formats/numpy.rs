@@ -11,17 +11,18 @@ use calipers::Error;
 use zip::ZipArchive;
 
 use super::npy::NpyArray;
-use super::{Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, cannot_read, open_file};
+use super::{Expansion, Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, cannot_read, open_file};
 
 pub(crate) struct NpzTable {
     archive: Mutex<ZipArchive<BufReader<File>>>,
     names: Vec<String>,
     /// For each name its place in the archive, which may have other files.
     places: Vec<usize>,
+    expansion: Expansion,
 }
 
 impl NpzTable {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, expansion: Expansion) -> Result<Self> {
         let mut archive = ZipArchive::new(BufReader::new(open_file(path)?)).map_err(failed)?;
         let (mut names, mut places) = (Vec::new(), Vec::new());
         for place in 0..archive.len() {
@@ -35,7 +36,7 @@ impl NpzTable {
         if names.is_empty() {
             bail!("no arrays in it: numpy.savez writes such a file");
         }
-        Ok(NpzTable { archive: Mutex::new(archive), names, places })
+        Ok(NpzTable { archive: Mutex::new(archive), names, places, expansion })
     }
 }
 
@@ -57,11 +58,21 @@ impl Table for NpzTable {
         NpyArray::type_and_shape(archive.by_index(self.places[place]).ok()?)
     }
 
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        // A shape of two dimensions is one of classes: (1797, 10).
+        let has_classes = self.type_name(place).is_some_and(|name| name.contains(", "));
+        Some(if has_classes { Role::Logits } else { Role::Groups })
+    }
+
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut n_bytes = 0;
         let arrays = wanted.iter().map(|&(index, role)| {
             let mut file = archive.by_index(self.places[index]).map_err(failed)?;
-            let array = NpyArray::read(&mut file, role);
+            let array = NpyArray::read(&mut file, role, limit, |more| {
+                n_bytes += more;
+                self.expansion.check(n_bytes)
+            });
             // The checksum of a member is compared at its end, which is behind that of the array.
             // If it is wrong, any other error is a consequence.
             std::io::copy(&mut file, &mut std::io::sink())
@@ -100,6 +111,12 @@ impl Table for NpyFiles {
 
     fn type_name(&self, place: usize) -> Option<String> {
         NpyArray::type_and_shape(open_file(&self.paths[place]).ok()?)
+    }
+
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        // A shape of two dimensions is one of classes: (1797, 10).
+        let has_classes = self.type_name(place).is_some_and(|name| name.contains(", "));
+        Some(if has_classes { Role::Logits } else { Role::Groups })
     }
 
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {

@@ -11,10 +11,11 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Type;
 
 use super::{
-    Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded,
-    open_file,
+    Expansion, Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read,
+    guarded, open_file, parquet_pages,
 };
 
 const FORMAT: &str = "Parquet";
@@ -23,13 +24,14 @@ pub(crate) struct ParquetTable {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
     names: Vec<String>,
+    expansion: Expansion,
 }
 
 impl ParquetTable {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, expansion: Expansion) -> Result<Self> {
         let file = open_file(path)?;
         let metadata = guarded(FORMAT, || ArrowReaderMetadata::load(&file, Default::default()).map_err(failed))?;
-        Ok(ParquetTable { path: path.to_owned(), names: arrow::names(metadata.schema()), metadata })
+        Ok(ParquetTable { path: path.to_owned(), names: arrow::names(metadata.schema()), metadata, expansion })
     }
 
     fn schema(&self) -> &SchemaRef {
@@ -47,6 +49,30 @@ impl ParquetTable {
                 guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
             })))
         })
+    }
+
+    /// Rejects columns that would take far more memory than the file has bytes, decompressed or
+    /// decoded: a page of one value is a few bytes for any number of rows.
+    fn check_sizes(&self, places: &[usize], limit: u64) -> Result<()> {
+        let (mut n_bytes, mut first_row) = (0_u64, 0_u64);
+        let pages = parquet_pages::Pages::of_file(&self.path)?;
+        for group in self.metadata.metadata().row_groups() {
+            if first_row >= limit {
+                break;
+            }
+            first_row = first_row.saturating_add(u64::try_from(group.num_rows()).unwrap_or(0));
+            for (leaf, column) in group.columns().iter().enumerate() {
+                if !places.contains(&self.metadata.parquet_schema().get_column_root_idx(leaf)) {
+                    continue;
+                }
+                let size = |stated: i64| u64::try_from(stated).unwrap_or(0);
+                let decoded = size(column.num_values()).saturating_mul(width(column.column_type()));
+                let decompressed = size(column.uncompressed_size()).max(pages.decompressed(column.byte_range())?);
+                n_bytes = n_bytes.saturating_add(decoded.max(decompressed));
+                self.expansion.check(n_bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// The batches of some row groups; each reader has a file of its own, since it moves in it.
@@ -92,6 +118,16 @@ impl ParquetTable {
     }
 }
 
+/// Bytes of a decoded value at least.
+fn width(kind: Type) -> u64 {
+    match kind {
+        Type::BOOLEAN => 1,
+        Type::INT32 | Type::FLOAT => 4,
+        Type::INT96 => 12,
+        _ => 8,
+    }
+}
+
 fn failed(error: impl std::error::Error + 'static) -> anyhow::Error {
     cannot_read(FORMAT)(Box::new(error))
 }
@@ -105,9 +141,14 @@ impl Table for ParquetTable {
         Some(arrow::type_name(self.schema().field(place).data_type()))
     }
 
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        arrow::listed_role(self.schema().field(place))
+    }
+
     fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
-        let projection = self.projection(wanted)?;
         let places: Vec<usize> = (0..self.names.len()).collect();
+        guarded(FORMAT, || self.check_sizes(&places, limit))?;
+        let projection = self.projection(wanted)?;
         let mut batches = guarded(FORMAT, || self.batches(&self.metadata, self.row_groups(), &places))?;
         let next = move || guarded(FORMAT, || batches.next().transpose().map_err(failed));
         Ok(Some(arrow::whole_rows(next, projection, limit)))
@@ -116,6 +157,8 @@ impl Table for ParquetTable {
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let row_groups = self.metadata.metadata().row_groups().iter();
         let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
+        let places: Vec<usize> = wanted.iter().map(|(place, _)| *place).collect();
+        guarded(FORMAT, || self.check_sizes(&places, limit))?;
         let projection = self.projection(wanted)?;
         let metadata = guarded(FORMAT, || self.with_words(wanted))?;
         Ok(Box::new(RowGroups { table: self, metadata, projection, first_rows, limit, next: AtomicUsize::new(0) }))

@@ -317,7 +317,9 @@ impl LsEce {
     }
 
     fn estimate_of(&self, measured: Measured, sigma_rule: &str) -> Estimate {
-        Estimate::new(self.spec(), measured.integral.value, measured.integral.bound)
+        // The true value is at most 1: to move a value above it there makes no error larger.
+        let value = if measured.integral.value > 1.0 { 1.0 } else { measured.integral.value };
+        Estimate::new(self.spec(), value, measured.integral.bound)
             .clipped(measured.n_clipped)
             .with("sigma", measured.sigma)
             .with("sigma_rule", sigma_rule)

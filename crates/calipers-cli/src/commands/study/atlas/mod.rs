@@ -80,7 +80,7 @@ impl Found {
                 self.leave_out(entry.file, reason);
                 continue;
             }
-            let [file] = <[InputFile; 1]>::try_from(files::expand(&[path], input.format)?)
+            let [file] = <[InputFile; 1]>::try_from(files::expand(&[path], input.format, input.rules.limit())?)
                 .map_err(|_| anyhow::anyhow!("{}: must be one file", crate::printable(&entry.file)))?;
             self.sets.entry(entry.rows.clone()).or_default().push(Listed { entry, file });
         }

@@ -21,27 +21,34 @@ pub(crate) struct Csv {
 /// So many bytes show how a file is written.
 const START: u64 = 1 << 16;
 
+/// Bytes of a header that no file of predictions has: a million names of 16 letters.
+const LONGEST_HEADER: u64 = 1 << 24;
+
 /// With the delimiter that was given, or that of the format, or the one that the file shows.
 pub(crate) fn open(path: &Path, of_format: Option<u8>, reading: &Reading) -> Result<TextTable<Csv>> {
+    let expansion = reading.expansion(path);
     let decimal_comma = reading.decimal == Some(b',');
     let delimiter = match reading.delimiter.or(of_format) {
         Some(delimiter) => delimiter,
         None => {
             let mut start = Vec::new();
-            text::source(path)?.take(START).read_to_end(&mut start).map_err(|error| cannot_read(&error))?;
+            text::source(path, expansion)?.take(START).read_to_end(&mut start).map_err(|error| cannot_read(&error))?;
             dialect::sniff(&start, (start.len() as u64) < START, decimal_comma)
         }
     };
-    let mut reader = reader(delimiter).from_reader(text::source(path)?);
+    let mut reader = reader(delimiter).from_reader(text::source(path, expansion)?.take(LONGEST_HEADER));
     let mut header = ByteRecord::new();
     reader.read_byte_record(&mut header).map_err(|error| cannot_read(&error))?;
+    if reader.position().byte() >= LONGEST_HEADER {
+        bail!("the first line, which names the columns, has more than {} MiB", LONGEST_HEADER >> 20);
+    }
     let names: Vec<String> = header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     if names.iter().all(|name| name.parse::<f64>().is_ok()) {
         bail!("the first line must name the columns, got {}", names.join(", "));
     }
     let start = (reader.position().byte(), reader.position().line());
     let dialect = Dialect { delimiter, decimal_comma, is_scaled: reading.is_scaled };
-    Ok(TextTable::new(Csv { dialect }, path, reading.invalid, start).with_names(names))
+    Ok(TextTable::new(Csv { dialect }, path, reading, start).with_names(names))
 }
 
 fn reader(delimiter: u8) -> ReaderBuilder {

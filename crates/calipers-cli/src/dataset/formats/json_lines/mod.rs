@@ -3,6 +3,7 @@
 
 mod object;
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use calipers::Error;
 
 use super::text::{self, Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
 use super::{Place, Reading, Role};
-use object::{Found, Value};
+use object::{Found, Kind, Value, Wanted};
 
 /// Keys are looked for in so many rows: a column that begins later cannot be named.
 const ROWS_WITH_KEYS: u64 = 1000;
@@ -19,18 +20,27 @@ const ROWS_WITH_KEYS: u64 = 1000;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// An object a line.
-pub(crate) struct JsonLines;
+#[derive(Default)]
+pub(crate) struct JsonLines {
+    /// For each column, what the first value of it is that is not null.
+    kinds: Vec<Kind>,
+}
 
 pub(crate) fn open(path: &Path, reading: &Reading) -> Result<TextTable<JsonLines>> {
     let mut first = Vec::new();
-    text::source(path)?.take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
+    text::source(path, reading.expansion(path))?.take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
     let start = if first == BYTE_ORDER_MARK { first.len() as u64 } else { 0 };
-    let table = TextTable::new(JsonLines, path, reading.invalid, (start, 1));
-    let mut names: Vec<String> = Vec::new();
+    let table = TextTable::new(JsonLines::default(), path, reading, (start, 1));
+    let (mut names, mut kinds, mut places) = (Vec::new(), Vec::new(), HashMap::new());
     table.each_row(ROWS_WITH_KEYS, |line, text| {
-        object::each_key(text, |key| {
-            if !names.iter().any(|name| name == key) {
+        object::each_key(text, |key, kind| {
+            let place = *places.entry(key.to_owned()).or_insert_with(|| {
                 names.push(key.to_owned());
+                kinds.push(Kind::Null);
+                names.len() - 1
+            });
+            if kinds[place] == Kind::Null {
+                kinds[place] = kind;
             }
         })
         .map_err(|error| error.in_line(line, text))?;
@@ -39,7 +49,7 @@ pub(crate) fn open(path: &Path, reading: &Reading) -> Result<TextTable<JsonLines
     if names.is_empty() {
         bail!("the file has no rows: each line must be an object, as {{\"prob\": 0.5, \"label\": 1}}");
     }
-    Ok(table.with_names(names))
+    Ok(table.with_format(JsonLines { kinds }).with_names(names))
 }
 
 impl TextTable<JsonLines> {
@@ -56,14 +66,22 @@ impl TextTable<JsonLines> {
         Ok(())
     }
 
-    fn wanted_names(&self, wanted: &[(usize, Role)]) -> Vec<&str> {
-        wanted.iter().map(|(place, _)| self.names[*place].as_str()).collect()
+    fn wanted_names(&self, wanted: &[(usize, Role)]) -> Wanted<'_> {
+        Wanted::new(wanted.iter().map(|(place, _)| self.names[*place].as_str()))
     }
 }
 
 impl TextFormat for JsonLines {
     fn records(&self) -> Records {
         Records::Lines
+    }
+
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        match self.kinds.get(place)? {
+            Kind::List => Some(Role::Logits),
+            Kind::Object => None,
+            Kind::Null | Kind::Plain => Some(Role::Groups),
+        }
     }
 
     /// The length of the first list in the file, or 1.
@@ -73,7 +91,9 @@ impl TextFormat for JsonLines {
         let names = table.wanted_names(wanted);
         table.each_row(limit, |line, text| {
             let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
-            for (((length, raw), &(_, role)), name) in lengths.iter_mut().zip(found.values()).zip(wanted).zip(&names) {
+            for (((length, raw), &(_, role)), name) in
+                lengths.iter_mut().zip(found.values()).zip(wanted).zip(names.iter())
+            {
                 if length.is_some() {
                     continue;
                 }

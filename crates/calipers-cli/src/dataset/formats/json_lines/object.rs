@@ -2,6 +2,7 @@
 //! read as those of every other text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use anyhow::anyhow;
@@ -35,19 +36,46 @@ impl Fault {
     }
 }
 
+/// Keys that are wanted.
+pub(super) struct Wanted<'a> {
+    names: Vec<&'a str>,
+    /// For each name the place of the first that is the same: a column may be wanted twice.
+    first: Vec<usize>,
+    /// Places by their names, where there are many.
+    by_name: HashMap<&'a str, usize>,
+}
+
+/// So few names are compared one by one.
+const FEW_NAMES: usize = 16;
+
+impl<'a> Wanted<'a> {
+    pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.collect();
+        let mut by_name = HashMap::with_capacity(names.len());
+        let first = names.iter().enumerate().map(|(place, name)| *by_name.entry(*name).or_insert(place)).collect();
+        Wanted { names, first, by_name }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.names.iter().copied()
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        match self.names.len() <= FEW_NAMES {
+            true => self.names.iter().position(|name| *name == key),
+            false => self.by_name.get(key).copied(),
+        }
+    }
+}
+
 /// The values of the wanted keys, each as it is written; the last one if a key occurs twice.
 pub(super) struct Found<'a>(Vec<Option<&'a RawValue>>);
 
 impl<'a> Found<'a> {
-    pub(super) fn read(line: &'a [u8], wanted: &[&str]) -> Result<Self, Fault> {
-        let mut found = vec![None; wanted.len()];
-        read(line, |key| wanted.iter().position(|name| *name == key), |place, value| found[place] = Some(value))?;
-        // A column may be wanted for two things.
-        for (place, name) in wanted.iter().enumerate() {
-            let first = wanted.iter().position(|other| other == name).unwrap_or(place);
-            found[place] = found[first];
-        }
-        Ok(Found(found))
+    pub(super) fn read(line: &'a [u8], wanted: &Wanted<'_>) -> Result<Self, Fault> {
+        let mut found = vec![None; wanted.names.len()];
+        read(line, |key| wanted.place(key), |place, value| found[place] = Some(value))?;
+        Ok(Found(wanted.first.iter().map(|place| found[*place]).collect()))
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = Option<&'a RawValue>> {
@@ -55,13 +83,24 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Passes on each key of a line.
-pub(super) fn each_key(line: &[u8], mut take: impl FnMut(&str)) -> Result<(), Fault> {
-    let key = |key: &str| {
-        take(key);
-        None
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Plain,
+    List,
+    Object,
+}
+
+/// Passes on each key of a line, and what its value is.
+pub(super) fn each_key(line: &[u8], mut take: impl FnMut(&str, Kind)) -> Result<(), Fault> {
+    let kind = |value: &RawValue| match value.get().as_bytes().first() {
+        Some(b'[') => Kind::List,
+        Some(b'{') => Kind::Object,
+        Some(b'n') => Kind::Null,
+        _ => Kind::Plain,
     };
-    read(line, key, |(), _| ())
+    read(line, |key| Some(key.to_owned()), |key, value| take(&key, kind(value)))
 }
 
 /// Passes on the values of the keys for which `place` has one.

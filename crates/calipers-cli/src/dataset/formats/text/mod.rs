@@ -12,7 +12,9 @@ use calipers::{Error, Invalid};
 
 use super::compression::Decompressed;
 use super::csv::dialect::Dialect;
-use super::{Compression, Extent, Failure, Part, Parts, Place, Role, Stream, Table, located, open_file};
+use super::{
+    Compression, Expansion, Extent, Failure, Part, Parts, Place, Reading, Role, Stream, Table, located, open_file,
+};
 
 mod blocks;
 mod cells;
@@ -29,6 +31,11 @@ pub(super) trait TextFormat: Send + Sync + Sized {
     /// How cells and numbers are written, where formats of this kind differ in that.
     fn dialect(&self) -> Option<Dialect> {
         None
+    }
+
+    /// What a column can be read for that is only looked at.
+    fn listed_role(&self, _place: usize) -> Option<Role> {
+        Some(Role::Groups)
     }
 
     /// The line on which a row of a block begins.
@@ -51,6 +58,7 @@ pub(crate) struct TextTable<F> {
     pub(super) format: F,
     path: PathBuf,
     invalid: Invalid,
+    expansion: Expansion,
     pub(super) names: Vec<String>,
     /// What columns of labels hold, as far as they have been read.
     contents: Vec<Content>,
@@ -59,8 +67,14 @@ pub(crate) struct TextTable<F> {
 }
 
 impl<F: TextFormat> TextTable<F> {
-    pub(super) fn new(format: F, path: &Path, invalid: Invalid, start: (u64, u64)) -> Self {
-        TextTable { format, path: path.to_owned(), invalid, names: Vec::new(), contents: Vec::new(), start }
+    pub(super) fn new(format: F, path: &Path, reading: &Reading, start: (u64, u64)) -> Self {
+        let (expansion, path) = (reading.expansion(path), path.to_owned());
+        let (names, contents) = (Vec::new(), Vec::new());
+        TextTable { format, path, invalid: reading.invalid, expansion, names, contents, start }
+    }
+
+    pub(super) fn with_format(self, format: F) -> Self {
+        TextTable { format, ..self }
     }
 
     pub(super) fn with_names(mut self, names: Vec<String>) -> Self {
@@ -70,7 +84,7 @@ impl<F: TextFormat> TextTable<F> {
     }
 
     pub(super) fn blocks(&self, limit: u64) -> Result<Blocks> {
-        Blocks::new(source(&self.path)?, self.format.records(), self.start, limit)
+        Blocks::new(source(&self.path, self.expansion)?, self.format.records(), self.start, limit)
     }
 
     /// The line of a row, which is looked for when an error is about it.
@@ -86,8 +100,8 @@ impl<F: TextFormat> TextTable<F> {
 }
 
 /// The text of a file, decompressed if need be.
-pub(super) fn source(path: &Path) -> Result<Decompressed> {
-    Decompressed::new(open_file(path)?).map_err(blocks::cannot_read)
+pub(super) fn source(path: &Path, expansion: Expansion) -> Result<Decompressed> {
+    Decompressed::new(open_file(path)?, expansion).map_err(blocks::cannot_read)
 }
 
 impl<F: TextFormat> Table for TextTable<F> {
@@ -101,6 +115,10 @@ impl<F: TextFormat> Table for TextTable<F> {
 
     fn compression(&self) -> Option<Compression> {
         Compression::of_file(&self.path)
+    }
+
+    fn listed_role(&self, place: usize) -> Option<Role> {
+        self.format.listed_role(place)
     }
 
     fn place(&self, row: u64) -> String {
