@@ -416,8 +416,11 @@ fn many_groups_and_many_rows_say_why_they_have_no_floor() {
     let row = |row: usize| format!("{},{},{}\n", row % 2, (row % 97) as f64 / 96.0, row % 101);
     let path = folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..100_001).map(row).collect::<String>());
     let many = json(&path, &["--sigma", "1"]);
-    assert_eq!(many["ece"]["unavailable"], "there are more than 100,000 rows; --floor always computes it");
-    assert!(many["ls_ece"]["floor"].is_object());
+    assert!(many["ece"]["floor"].is_object() && many["ls_ece"]["floor"].is_object());
+    // Each row of its resamples is drawn.
+    let ratio = json(&path, &["--measure", "observed_expected"]);
+    let reason = &ratio["measures"]["observed_expected"]["unavailable"];
+    assert_eq!(*reason, "there are more than 100,000 rows; --floor always computes it");
     let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
     assert_eq!(groups.len(), 102);
     assert_eq!(
