@@ -249,3 +249,11 @@ def test_a_file_of_sketches_that_cannot_be_written_leaves_the_one_before(tmp_pat
         cal.write_sketches({"mon": cal.Sketch(), 7: cal.Sketch()}, path, by="day")
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["days.parquet"]
+
+
+def test_ls_ece_is_at_most_1() -> None:
+    # Without a limit the value is above 1 by 8e-6, which the tolerance allows.
+    options: dict[str, Any] = {"from_logits": True, "sigma": 0.01, "noise": "laplace", "tolerance": 1e-4}
+    value = cal.ls_ece([0], [50.0], **options)
+    assert value == 1.0
+    assert value.numerical_bound <= 1e-4

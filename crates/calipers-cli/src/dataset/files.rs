@@ -256,10 +256,12 @@ fn copy_rows(
                 _ => is_empty_line = false,
             }
         }
-        file.write_all(read)?;
         if is_plain && n_lines >= limit {
-            return Ok(());
+            // Without the line that is cut off.
+            let end = memchr::memrchr(b'\n', read).map_or(read.len(), |place| place + 1);
+            return file.write_all(&read[..end]);
         }
+        file.write_all(read)?;
         bytes.resize(COPIED_AT_ONCE, 0);
         n_bytes = read_some(input, &mut bytes)?;
     }

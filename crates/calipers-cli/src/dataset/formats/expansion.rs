@@ -1,5 +1,5 @@
-//! How large a file may become when it is decompressed: a small one could else ask for any amount of
-//! memory and time.
+//! How large a file may become when it is decompressed: a small one could else ask for any amount
+//! of memory and time.
 
 use std::fmt;
 use std::io::{self, Read};
