@@ -23,7 +23,7 @@
 //! 3. A row is moved by less than 1/K along the axis of p, to the mean of its cell.
 //!
 //! Means of counts above 20 are normal numbers (`numerics/counts.rs`).
-//! `tests/significance/cells.rs` compares with rows drawn one by one.
+//! `tests/floors` compares with rows drawn one by one.
 
 use super::resampler::Resampler;
 use super::rows::Estimator;
