@@ -114,7 +114,7 @@ const QUICK: [&str; 17] = [
 
 #[test]
 fn draws_of_cells_have_the_law_of_rows() {
-    let of_measure = |name| FAMILIES.into_iter().flat_map(move |family| compare(name, family, 6_000, 400));
+    let of_measure = |name| FAMILIES.into_iter().flat_map(move |family| compare(name, family, 6_000, 200));
     let failures: Vec<String> = QUICK.into_iter().flat_map(of_measure).collect();
     assert!(failures.is_empty(), "{failures:#?}");
 }
