@@ -23,14 +23,23 @@ impl Law {
         Law { mean, deviation: (squares / (n - 1) as f64).sqrt(), sorted }
     }
 
-    /// The largest distance of the two distribution functions (Kolmogorov and Smirnov).
-    fn distance(&self, other: &Law) -> f64 {
-        // Draws with the same outcomes differ by rounding.
-        let is_below = |draw: f64, x: f64| draw <= x + 1e-9 * x.abs();
-        let below =
-            |law: &Law, x: f64| law.sorted.partition_point(|draw| is_below(*draw, x)) as f64 / law.sorted.len() as f64;
-        let all = self.sorted.iter().chain(&other.sorted);
-        all.map(|x| (below(self, *x) - below(other, *x)).abs()).fold(0.0, f64::max)
+    /// The standard error of the deviation over the deviation: (κ - 1) / 4 n is its square, κ the
+    /// kurtosis, which is large where few outcomes decide.
+    fn error_of_deviation(&self) -> f64 {
+        let fourth = |draw: &f64| ((draw - self.mean) / self.deviation).powi(4);
+        let (n, sum) = (self.sorted.len() as f64, self.sorted.iter().map(fourth).sum::<f64>());
+        ((sum / n).max(3.0) / (4.0 * n)).sqrt()
+    }
+
+    /// The largest distance of the two distribution functions (Kolmogorov and Smirnov), where draws
+    /// may be moved by a fiftieth of a standard deviation: of few outcomes 1 draws have few values.
+    fn distance(&self, slow: &Law) -> f64 {
+        let shift = 0.02 * slow.deviation;
+        let below = |law: &Law, x: f64| law.sorted.partition_point(|draw| *draw <= x) as f64 / law.sorted.len() as f64;
+        let at = |x: f64| (below(self, x - shift) - below(slow, x)).max(below(slow, x) - below(self, x + shift));
+        let places =
+            self.sorted.iter().flat_map(|draw| [draw - shift, draw + shift]).chain(slow.sorted.iter().copied());
+        places.map(at).fold(0.0, f64::max)
     }
 }
 
@@ -69,6 +78,7 @@ fn compare(name: &str, family: &str, n: usize, n_draws: u64) -> Vec<String> {
         let off = (fast.mean - slow.mean) / slow.deviation;
         let spread = fast.deviation / slow.deviation;
         let distance = fast.distance(slow);
+        let error = fast.error_of_deviation() + slow.error_of_deviation();
         println!(
             "{name:38} {family:13} {n:>6} {kind:10}: mean off by {off:6.3} sd ({:.5} {:.5}), sd {spread:.3}, distance {distance:.3}",
             fast.mean, slow.mean
@@ -79,7 +89,10 @@ fn compare(name: &str, family: &str, n: usize, n_draws: u64) -> Vec<String> {
             off.abs() <= 5.0 * 2f64.sqrt() / root + 0.05,
             format!("{name} {family} {n} {kind}: mean off by {off} sd"),
         );
-        expect((spread - 1.0).abs() <= 6.0 / root + 0.03, format!("{name} {family} {n} {kind}: sd {spread}"));
+        expect(
+            (spread - 1.0).abs() <= 5.0 * spread.max(1.0) * error + 0.03,
+            format!("{name} {family} {n} {kind}: sd {spread}"),
+        );
         // Of two samples of one law, above 2 √(2 / draws) once in 3000 times; and what cells cost.
         // Of few outcomes 1 a sweep takes few values, and they move with its bins.
         let moves = name == "sweep_ece" && matches!(family, "sure" | "rare");
@@ -114,7 +127,7 @@ const QUICK: [&str; 17] = [
 
 #[test]
 fn draws_of_cells_have_the_law_of_rows() {
-    let of_measure = |name| FAMILIES.into_iter().flat_map(move |family| compare(name, family, 6_000, 400));
+    let of_measure = |name| FAMILIES.into_iter().flat_map(move |family| compare(name, family, 6_000, 200));
     let failures: Vec<String> = QUICK.into_iter().flat_map(of_measure).collect();
     assert!(failures.is_empty(), "{failures:#?}");
 }
