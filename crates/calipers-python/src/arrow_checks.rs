@@ -39,6 +39,7 @@ pub(crate) fn data_type(schema: &FFI_ArrowSchema) -> Result<DataType, ArrowError
 /// Copies of the parts of a schema, which are never released and have no metadata.
 #[derive(Default)]
 struct Copies {
+    #[allow(clippy::vec_box, reason = "others point to them, so that they must not move")]
     schemas: Vec<Box<FFI_ArrowSchema>>,
     children: Vec<Box<[*mut FFI_ArrowSchema]>>,
 }
