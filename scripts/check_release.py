@@ -36,7 +36,7 @@ def faults(tag: str, texts: dict[str, str]) -> list[str]:
     for name in re.findall(r"^calipers[a-z-]* = .*$", texts["Cargo.toml"], re.MULTILINE):
         if "version" in name and f'version = "{wanted}"' not in name:
             found.append(f"Cargo.toml: a dependency has another version than {wanted}: {name}")
-    if not re.search(rf"^## \[?{re.escape(wanted)}\]?", texts["CHANGELOG.md"], re.MULTILINE):
+    if not re.search(rf"^## \[?{re.escape(wanted)}(\]|\s|$)", texts["CHANGELOG.md"], re.MULTILINE):
         found.append(f"CHANGELOG.md has no section {wanted}; rename Unreleased, with the date")
     if not re.search(rf"^version: {re.escape(wanted)}$", texts["CITATION.cff"], re.MULTILINE):
         found.append(f"CITATION.cff has another version than {wanted}")
