@@ -192,7 +192,7 @@ sdist: $(VENV)/installed ## the source distribution of the Python package, in di
 
 # In the profile of the tests, and kept away from what is to be published. With the interpreter of `develop`: for another
 # one pyo3, and all that stands on it, would be compiled again.
-check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3.13) and numpy (1.26 and 2) that is here?
+check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3.14) and numpy (1.26 and 2) that is here?
 	$(call heading,'wheel on every Python that is here')
 	@rm -rf dist/checked
 	$(call quietly,$(BIN)/maturin build $(PROFILE) --interpreter $(BIN)/python --out dist/checked)

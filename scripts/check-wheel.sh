@@ -8,7 +8,7 @@
 set -euo pipefail
 
 wheel=${1:?usage: scripts/check-wheel.sh WHEEL}
-pairs=${CALIPERS_PYTHONS:-3.10:1.26.* 3.11:1.26.* 3.11:2.* 3.12:1.26.* 3.13:2.*}
+pairs=${CALIPERS_PYTHONS:-3.10:1.26.* 3.11:1.26.* 3.11:2.* 3.12:1.26.* 3.13:2.* 3.14:2.*}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
