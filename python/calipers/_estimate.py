@@ -147,8 +147,9 @@ class Estimate(float):
         self = float.__new__(cls, found["value"])
         for name, put in _PUTS:
             put(self, found[name])
-        if self.per_class is not None:
-            _PUT_CLASSES(self, tuple(map(cls._of, self.per_class)))
+        per_class = found["per_class"]
+        if per_class is not None:
+            _PUT_CLASSES(self, tuple(map(cls._of, per_class)))
         return self
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Estimate], tuple[dict[str, Any]]]:
