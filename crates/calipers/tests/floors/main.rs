@@ -2,6 +2,4 @@
 //! that are drawn one by one.
 
 mod agreement;
-mod by_rows;
 mod data;
-mod timing;
