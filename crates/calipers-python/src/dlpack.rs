@@ -6,7 +6,9 @@
 //!   and owns it until a consumer renames the capsule. It is renamed here once the tensor has been
 //!   checked: from then on [`Held`] owns the struct, and calls its deleter once.
 //! - `shape`, and `strides` where it is not null, have `ndim` elements each: so says the protocol.
-//! - The elements themselves are not looked at here: numpy gets address, shape and strides.
+//! - The elements themselves are not looked at here: numpy gets address, shape and strides. The
+//!   producer has to see to it that the memory is as large as they say; null, and sizes that no
+//!   memory has, are errors.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
@@ -61,6 +63,8 @@ const MAJOR: u32 = 1;
 const HOSTS: [i32; 3] = [1, 3, 11];
 /// No library has more dimensions, numpy at most 64.
 const MOST_DIMENSIONS: i32 = 64;
+/// More than any machine addresses.
+const MOST_BYTES: usize = 1 << 48;
 
 /// The tensor of a capsule, in place.
 #[pyfunction]
@@ -69,7 +73,7 @@ pub(crate) fn dlpack(capsule: Bound<'_, PyCapsule>) -> PyResult<Borrowed> {
         let (tensor, held, used) = tensor(&capsule)?;
         let element = element(tensor)?;
         let (shape, strides) = layout(tensor, element.bytes)?;
-        let address = (tensor.data as usize).wrapping_add(tensor.byte_offset as usize);
+        let address = address(tensor, &shape, strides.as_deref(), element.bytes)?;
         (address, shape, strides, element, held, used)
     };
     // SAFETY: a capsule, with the GIL held, and a name that is never freed.
@@ -138,6 +142,23 @@ fn element(tensor: &Tensor) -> PyResult<Element> {
         (code, bits, lanes) => {
             Err(PyTypeError::new_err(format!("a DLPack type with code {code}, {bits} bits and {lanes} lanes")))
         }
+    }
+}
+
+/// Where the first element is. numpy would take null for memory that it has to make.
+fn address(tensor: &Tensor, shape: &[usize], strides: Option<&[isize]>, bytes: usize) -> PyResult<usize> {
+    let fits = |size: &usize| *size <= MOST_BYTES;
+    let size = shape.iter().try_fold(bytes, |size, n| size.checked_mul(*n).filter(fits));
+    // From the first element to the farthest.
+    let extent = shape.iter().zip(strides.unwrap_or_default()).try_fold(0usize, |extent, (n, stride)| {
+        n.saturating_sub(1).checked_mul(stride.unsigned_abs())?.checked_add(extent).filter(fits)
+    });
+    let offset = usize::try_from(tensor.byte_offset).ok().filter(fits);
+    let address = offset.and_then(|offset| (tensor.data as usize).checked_add(offset));
+    match (size, extent, address) {
+        (Some(1..), ..) if tensor.data.is_null() => Err(PyTypeError::new_err("a DLPack tensor without its elements")),
+        (Some(_), Some(_), Some(address)) => Ok(address),
+        _ => Err(PyTypeError::new_err("a DLPack tensor of an impossible size")),
     }
 }
 

@@ -22,9 +22,10 @@ impl Monitor {
         Monitor(RwLock::new(monitor))
     }
 
-    /// A monitor is never left half changed, so that one whose thread has failed is still valid.
-    fn get<T>(&self, of: impl FnOnce(&calipers::Monitor) -> T) -> T {
-        of(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    /// Waits for other threads without the GIL. A monitor is never left half changed, so that one
+    /// whose thread has failed is still valid.
+    fn get<T: Send>(&self, py: Python<'_>, of: impl FnOnce(&calipers::Monitor) -> T + Send) -> T {
+        fork::detached(py, || of(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
@@ -47,8 +48,8 @@ impl Monitor {
         Ok(Monitor::holding(calipers::Monitor::from_json(text)?))
     }
 
-    fn to_json(&self) -> String {
-        self.get(calipers::Monitor::to_json)
+    fn to_json(&self, py: Python<'_>) -> String {
+        self.get(py, calipers::Monitor::to_json)
     }
 
     /// Looks at a window; with a measure, also at its value.
@@ -89,12 +90,12 @@ impl Monitor {
     }
 
     fn looks<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>, Failure> {
-        let looks = self.get(|monitor| monitor.looks().to_vec());
+        let looks = self.get(py, |monitor| monitor.looks().to_vec());
         looks.iter().map(|look| of_look(py, look)).collect()
     }
 
     fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
-        let monitor = self.get(Clone::clone);
+        let monitor = self.get(py, Clone::clone);
         let alarm = match monitor.alarm() {
             Some(look) => Some(of_look(py, look)?),
             None => None,
@@ -161,9 +162,9 @@ fn of_onset(py: Python<'_>, onset: Onset) -> Answer<'_> {
 
 /// The page of monitors, by the names of their groups.
 #[pyfunction]
-pub(crate) fn monitor_page(title: &str, monitors: Vec<(String, PyRef<'_, Monitor>)>) -> String {
+pub(crate) fn monitor_page(py: Python<'_>, title: &str, monitors: Vec<(String, PyRef<'_, Monitor>)>) -> String {
     let monitors: Vec<(String, calipers::Monitor)> =
-        monitors.iter().map(|(name, monitor)| (name.clone(), monitor.get(Clone::clone))).collect();
+        monitors.iter().map(|(name, monitor)| (name.clone(), monitor.get(py, Clone::clone))).collect();
     let named: Vec<(String, &calipers::Monitor)> =
         monitors.iter().map(|(name, monitor)| (name.clone(), monitor)).collect();
     calipers_report::monitor_page(title, &named, None)

@@ -150,6 +150,11 @@ impl<'py> Options<'py> {
         self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name).into())
     }
 
+    /// The option of that name as it is, if there is one.
+    pub(crate) fn item(&self, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+        self.0.get_item(name).ok().flatten()
+    }
+
     /// The option of that name, of the type that it must have.
     pub(crate) fn read<T: OptionValue>(&self, name: &'static str) -> Result<T, Failure> {
         T::read(name, &self.get(name)?)

@@ -4,11 +4,14 @@
 //! numbers, and nothing else is asked. All other input takes the long way, by
 //! python/calipers/_predictions.py, which gives the same rows.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use calipers::measure::Family;
-use calipers::{Estimate, Floats, Input, Labels, Multiclass, Ties, on_this_thread};
+use calipers::{Estimate, Floats, Input, Labels, Measure, Multiclass, Ties, on_this_thread};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::options::Options;
 use crate::results;
@@ -93,24 +96,84 @@ pub(crate) fn estimate_quickly<'py>(
     let Some((estimate, quick)) = quick_estimate(py, measure, &given) else { return Ok(None) };
     // In the order of those of the long way.
     let input = PyDict::new(py);
-    for name in ["multiclass", "ties", "from_logits", "pos_label", "classes", "sum_tolerance", "invalid"] {
+    for name in [
+        intern!(py, "multiclass"),
+        intern!(py, "ties"),
+        intern!(py, "from_logits"),
+        intern!(py, "pos_label"),
+        intern!(py, "classes"),
+        intern!(py, "sum_tolerance"),
+        intern!(py, "invalid"),
+    ] {
         input.set_item(name, defaults.get_item(name)?)?;
     }
-    input.set_item("from_logits", quick.from_logits)?;
-    input.set_item("weighted", quick.weights.is_some())?;
+    input.set_item(intern!(py, "from_logits"), quick.from_logits)?;
+    input.set_item(intern!(py, "weighted"), quick.weights.is_some())?;
     results::estimate(py, &estimate, &input).map(Some)
 }
 
 fn quick_estimate<'py>(py: Python<'py>, measure: &str, given: &Options<'py>) -> Option<(Estimate, Quick<'py>)> {
-    let rows = given.get("rows").ok()?.cast_into::<PyDict>().ok()?;
-    let quick = Quick::read(&given.get("y_true").ok()?, &given.get("y_prob").ok()?, &rows)?;
-    let measure = given.measure(measure).ok()?;
+    let rows = given.item(intern!(py, "rows"))?.cast_into::<PyDict>().ok()?;
+    let quick = Quick::read(&given.item(intern!(py, "y_true"))?, &given.item(intern!(py, "y_prob"))?, &rows)?;
+    let measure = last_measure(py, measure, given)?;
     if !matches!(measure.spec().family, Family::LogitSmoothing | Family::Binned | Family::Score) {
         return None;
     }
     let input = quick.input(MOST_ROWS)?;
     let found = py.detach(|| on_this_thread(|| input.estimate(Multiclass::Auto, Ties::First, &*measure)));
     found.ok().map(|found| (found, quick))
+}
+
+/// A measure with the objects that its options were made from.
+struct Made {
+    name: String,
+    options: Vec<(Py<PyString>, Py<PyAny>)>,
+    measure: Arc<dyn Measure>,
+}
+
+/// The last measure of each name. Loops call with the same options again and again, mostly with the
+/// defaults, which are the same objects in each call.
+static LAST: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+
+/// The measure of that name, made anew only where an option is another object than in the last
+/// call. Objects that are kept here stay alive, so that no other can take their place.
+fn last_measure<'py>(py: Python<'py>, name: &str, given: &Options<'py>) -> Option<Arc<dyn Measure>> {
+    let is_same = |(option, value): &(Py<PyString>, Py<PyAny>)| {
+        given.item(option.bind(py)).is_some_and(|now| now.is(value.bind(py)))
+    };
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(made) = last().iter().find(|made| made.name == name)
+        && made.options.iter().all(is_same)
+    {
+        return Some(Arc::clone(&made.measure));
+    }
+    let measure: Arc<dyn Measure> = Arc::from(given.measure(name).ok()?);
+    let mut options = Vec::new();
+    for option in measure.spec().options {
+        let option = PyString::intern(py, option.name);
+        if let Some(value) = given.item(&option) {
+            // An object that can change may be another option the next time.
+            let cannot_change = value.is_none()
+                || value.is_exact_instance_of::<PyString>()
+                || value.is_exact_instance_of::<PyFloat>()
+                || value.is_exact_instance_of::<PyInt>()
+                || value.is_exact_instance_of::<PyBool>();
+            if !cannot_change {
+                return Some(measure);
+            }
+            options.push((option.unbind(), value.unbind()));
+        }
+    }
+    let made = Made { name: name.to_owned(), options, measure: Arc::clone(&measure) };
+    // Dropped after the lock is released: Python may run code when objects go.
+    let former = {
+        let mut last = last();
+        let former = last.iter().position(|made| made.name == name).map(|place| last.swap_remove(place));
+        last.push(made);
+        former
+    };
+    drop(former);
+    Some(measure)
 }
 
 /// A numpy array itself: subclasses may have marks of missing values.

@@ -31,7 +31,10 @@ pub(crate) trait IntoPython<'py> {
 macro_rules! dict {
     ($py:expr; $($name:ident: $value:expr),+ $(,)?) => {{
         let dict = pyo3::types::PyDict::new($py);
-        $(dict.set_item(stringify!($name), $crate::results::IntoPython::into_python($value, $py)?)?;)+
+        $({
+            let name = pyo3::intern!($py, stringify!($name));
+            dict.set_item(name, $crate::results::IntoPython::into_python($value, $py)?)?;
+        })+
         dict
     }};
 }

@@ -49,8 +49,12 @@ pub fn decimals(width: f64) -> usize {
     if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 9.0) as usize } else { 4 }
 }
 
+/// A deviation of values that differ by rounding alone, which is shown as 0.
+const ROUNDING: f64 = 1e-12;
+
 /// A mean and its deviation, the second with two digits: `0.0123 ± 0.0021`.
 pub fn plus_minus(mean: f64, deviation: f64) -> String {
+    let deviation = if deviation < ROUNDING * mean.abs() { 0.0 } else { deviation };
     if !(deviation > 0.0 && deviation.is_finite()) {
         return format!("{} ± {}", four_digits(mean), four_digits(deviation));
     }
@@ -135,6 +139,7 @@ mod tests {
             (0.012345, 0.00213, "0.0123 ± 0.0021"),
             (1.2345, 0.5, "1.23 ± 0.50"),
             (0.3, 0.0, "0.3000 ± 0"),
+            (0.5, 8.6e-16, "0.5000 ± 0"),
             (123.4, 21.0, "123 ± 21"),
             (1e-9, 2.5e-10, "1.0e-9 ± 2.5e-10"),
         ];

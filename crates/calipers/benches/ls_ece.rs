@@ -4,7 +4,7 @@ mod data;
 
 use std::hint::black_box;
 
-use calipers::{Input, LsEce, Measure, noise};
+use calipers::{BinnedEce, Input, LsEce, Measure, Multiclass, Ties, noise, on_this_thread};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::{SIZES, Sample};
 
@@ -56,5 +56,21 @@ fn noises(criterion: &mut Criterion) {
     }
 }
 
-criterion_group! { name = benches; config = Criterion::default().sample_size(20); targets = sizes, sigmas, noises }
+/// Few rows with all defaults, on the calling thread, as Python measures them: a profile of these
+/// is in bench/NOTES.md.
+fn small_calls(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("small_calls");
+    for n in [100, 1_000, 10_000] {
+        let sample = Sample::new(n);
+        let measures: [(&str, &dyn Measure); 2] = [("ls_ece", &LsEce::new()), ("ece", &BinnedEce::new())];
+        for (name, measure) in measures {
+            let input = || Input::probabilities(black_box(&sample.p), &sample.y);
+            group.bench_function(BenchmarkId::new(name, n), |bencher| {
+                bencher.iter(|| on_this_thread(|| input().estimate(Multiclass::Auto, Ties::First, measure).unwrap()));
+            });
+        }
+    }
+}
+
+criterion_group! { name = benches; config = Criterion::default().sample_size(20); targets = small_calls, sizes, sigmas, noises }
 criterion_main!(benches);

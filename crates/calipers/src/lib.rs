@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// Sketches number cells and count rows with 64 bits, and tables are indexed by these numbers.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("calipers needs a system with 64-bit addresses");
+
 mod cells;
 mod data;
 mod error;

@@ -29,6 +29,7 @@ use crate::commands::study::StudyArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::{Format, Reading, expansion};
+use crate::dataset::groups;
 pub(crate) use measures::{NamedOptionArgs, OptionArgs, SmoothingArgs, check_sigma};
 use values::named;
 pub(crate) use values::one_of;
@@ -275,6 +276,11 @@ pub(crate) struct InputRules {
     /// Read only the first N rows of each file
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroU64>,
+
+    /// Reject rows that are in more than N groups, so that a small file cannot take all memory and
+    /// time
+    #[arg(long, value_name = "N", default_value_t = groups::MOST)]
+    pub(crate) max_groups: usize,
 }
 
 /// What is measured of several classes.

@@ -161,6 +161,8 @@ impl Batch {
             if agreement.is_some() { vec![None; chosen.scores.len()] } else { named.collect::<Result<_>>()? };
         let weights = chosen.weight.map(|_| next());
         let by: Vec<Column> = chosen.by.iter().map(|_| next()).collect();
+        let groups = (!by.is_empty()).then(|| RowGroups::new(&by));
+        groups::check_number(groups.as_ref().map_or(0, |groups| groups.keys.len()), rules.max_groups)?;
         let batch = Batch {
             scores,
             agreement,
@@ -168,7 +170,7 @@ impl Batch {
             confidences: chosen.confidences,
             labels,
             weights,
-            groups: (!by.is_empty()).then(|| RowGroups::new(&by)),
+            groups,
             clusters: chosen.cluster.map(|_| next()),
             forms: chosen.scores.iter().map(|scores| scores.form).collect(),
             origin,

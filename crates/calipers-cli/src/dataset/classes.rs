@@ -66,9 +66,10 @@ fn family(table: &dyn Table, prefix: &str) -> Option<ClassColumns> {
     let names = table.names().iter().enumerate().filter(|(_, name)| has_prefix(name));
     let mut columns: Vec<(u64, usize)> = names.filter_map(|(place, name)| Some((number(name)?, place))).collect();
     columns.sort_unstable();
-    let first = columns.first()?.0;
+    // Before anything is counted from there: a name may have any number.
+    let first = columns.first().map(|(number, _)| *number).filter(|first| *first <= 1)?;
     let is_whole = columns.iter().zip(first..).all(|((number, _), expected)| *number == expected);
-    (columns.len() > 1 && first <= 1 && is_whole).then(|| ClassColumns {
+    (columns.len() > 1 && is_whole).then(|| ClassColumns {
         places: columns.iter().map(|(_, place)| *place).collect(),
         name: format!("{prefix}*"),
         classes: columns.iter().map(|(number, _)| number.to_string()).collect(),

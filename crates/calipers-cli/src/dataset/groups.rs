@@ -5,10 +5,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 
+use anyhow::{Result, bail};
 use arrow_array::{Array, StringArray};
 use calipers::Error;
 
 use super::formats::{Column, Values};
+
+/// The most groups, unless the user chooses another number. Each is measured like a file.
+pub(crate) const MOST: usize = 200_000;
+
+/// Rejects more groups than there may be.
+pub(crate) fn check_number(n_groups: usize, most: usize) -> Result<()> {
+    if n_groups > most {
+        bail!("there are more than {most} groups; pass a larger --max-groups if that is meant");
+    }
+    Ok(())
+}
 
 /// The columns whose values tell groups apart, of which there is one at least.
 #[derive(Debug, Clone, PartialEq, Eq)]

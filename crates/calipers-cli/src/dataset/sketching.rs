@@ -13,7 +13,7 @@ use super::Opened;
 use super::batch::{self, Batch, Origin};
 use super::folds::{FOLD, row_folds};
 use super::formats::{self, Numbering, Part};
-use super::groups::{By, RowGroups};
+use super::groups::{By, RowGroups, check_number};
 use super::sketches::Sketches;
 use crate::progress::Progress;
 
@@ -63,11 +63,14 @@ pub(super) fn sketch_models(
         None => chosen.by.iter().map(|place| table.names()[*place].clone()).collect(),
     };
     let by = By::new(by);
-    let finished = models
-        .into_iter()
-        .enumerate()
-        .map(|(place, model)| model.finish(by.clone()).map_err(|error| chosen.in_model(&**table, place, error)));
-    finished.collect()
+    let finish = |(place, model): (usize, Model)| {
+        let finished = model.finish(by.clone()).map_err(|error| chosen.in_model(&**table, place, error))?;
+        let n_groups = finished.sketches.groups.as_ref().map_or(0, |groups| groups.sketches.len());
+        // A batch has been checked alone.
+        check_number(n_groups, rules.max_groups)?;
+        Ok(finished)
+    };
+    models.into_iter().enumerate().map(finish).collect()
 }
 
 /// One model while its file is read, shared by all threads.

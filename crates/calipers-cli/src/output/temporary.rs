@@ -67,6 +67,23 @@ pub(crate) fn uninterrupted<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Removes a file or a folder. Another thread may still write to the folder, whose removal then
+/// fails until that thread finds no folder to write to.
+#[cfg(unix)]
+fn remove(path: &Path) {
+    for _ in 0..MOST_ATTEMPTS {
+        let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        if removed.is_ok() || !path.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// How often a removal is tried.
+#[cfg(unix)]
+const MOST_ATTEMPTS: u32 = 100;
+
 /// From here on, SIGINT (Ctrl-C) and SIGTERM remove what is unfinished, and then end the command as
 /// they always do.
 #[cfg(unix)]
@@ -78,9 +95,7 @@ pub(crate) fn remove_on_interrupt() {
         if let Some(signal) = signals.forever().next() {
             // Never given back: nothing new is begun.
             let all = all();
-            for path in all.iter() {
-                let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-            }
+            all.iter().for_each(|path| remove(path));
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });

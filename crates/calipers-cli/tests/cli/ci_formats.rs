@@ -87,6 +87,11 @@ fn names_from_files_cannot_break_xml_or_give_commands() {
     for name in ["a<b>&\"c\"", "::set-output name=x::y", "]]>", "line\\u{7}bell"] {
         assert!(names.contains(&name), "{names:?}");
     }
+    let rows: Vec<String> =
+        check("markdown").lines().filter(|line| line.starts_with("| ")).map(str::to_owned).collect();
+    let n_columns = |row: &String| row.replace("\\|", "").matches('|').count();
+    assert!(rows.len() == 7 && rows.iter().all(|row| n_columns(row) == n_columns(&rows[0])), "{rows:?}");
+    assert!(rows.iter().any(|row| row.contains(r#"a\<b\>\&"c""#)), "{rows:?}");
     for line in check("github").lines() {
         assert!(["::error ", "::warning ", "::notice "].iter().any(|start| line.starts_with(start)), "{line}");
     }
@@ -97,7 +102,7 @@ fn a_file_has_the_format_and_the_log_has_the_table() {
     let desk = Desk::new();
     let gate = ["ls-ece=0.03", "--prob", "naive_bayes"];
     let table = check(&desk, &gate);
-    for format in ["junit", "github", "json", "table"] {
+    for format in ["junit", "github", "markdown", "json", "table"] {
         let printed = check(&desk, &[&gate[..], &["--output-format", format]].concat());
         let both = check(&desk, &[&gate[..], &["--output-format", format, "-o", "result"]].concat());
         assert_eq!(both, table, "{format}");
@@ -109,6 +114,26 @@ fn a_file_has_the_format_and_the_log_has_the_table() {
     );
     let overwriting = check(&desk, &[&gate[..], &["-o", "breast_cancer.csv"]].concat());
     assert_eq!((overwriting.code, overwriting.stdout.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn within_github_actions_the_summary_of_the_job_has_the_table() {
+    let desk = Desk::new();
+    let gate = ["ls-ece=0.03", "--prob", "naive_bayes"];
+    let markdown = check(&desk, &[&gate[..], &["--output-format", "markdown"]].concat());
+    assert!(markdown.stdout.starts_with("### calipers check: failed\n\nfailed: residual LS-ECE is above 0.03.\n\n| "));
+    let summary = desk.path("summary.md");
+    let github = [&GATE[..], &gate, &["--output-format", "github"]].concat();
+    let plain = desk.calipers(&github);
+    for times in 1..3 {
+        let run = desk.calipers_with(&[("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())], &github);
+        assert_eq!(run, plain);
+        let expected = format!("{}\n", markdown.stdout).repeat(times);
+        assert_eq!(std::fs::read_to_string(&summary).unwrap(), expected);
+    }
+    let absent = desk.path("absent/summary.md");
+    let run = desk.calipers_with(&[("GITHUB_STEP_SUMMARY", absent.to_str().unwrap())], &github);
+    assert!(run.code == Some(2) && run.stderr.contains("GITHUB_STEP_SUMMARY="), "{run:?}");
 }
 
 #[test]

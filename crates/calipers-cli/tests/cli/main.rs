@@ -14,6 +14,7 @@ mod drift;
 mod files;
 mod folders;
 mod groups;
+mod hostile;
 mod hostile_files;
 mod inexact;
 mod inspect;

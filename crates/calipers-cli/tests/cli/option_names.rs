@@ -14,7 +14,7 @@ const VERBS: [&str; 9] = ["measure", "assess", "compare", "drift", "check", "swe
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 28] = [
+const ONLY_OF_THE_COMMAND: [&str; 29] = [
     "all",
     "color",
     "decimal",
@@ -27,6 +27,7 @@ const ONLY_OF_THE_COMMAND: [&str; 28] = [
     "manifest",
     "max",
     "max_expansion",
+    "max_groups",
     "max_missing",
     "min_rows",
     "option",

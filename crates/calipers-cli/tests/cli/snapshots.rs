@@ -51,14 +51,35 @@ const CASES: &[(&str, &str)] = &[
     ("inspect", "inspect breast_cancer.csv digits_mlp.npz all.parquet"),
 ];
 
-#[test]
-fn tables_and_json_are_as_they_were() {
-    let desk = Desk::new();
+/// Formats of `check` that CI services read, of a failed gate and of one without a verdict.
+const CI_FORMATS: [&str; 3] = ["github", "junit", "markdown"];
+
+fn settings() -> insta::Settings {
     let mut settings = insta::Settings::new();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    let _settings = settings.bind_to_scope();
+    settings
+}
+
+#[test]
+fn formats_for_ci_are_as_they_were() {
+    let desk = Desk::new();
+    let _settings = settings().bind_to_scope();
+    for name in ["check-groups", "check-missing"] {
+        let (_, line) = CASES.iter().find(|(case, _)| *case == name).unwrap();
+        for format in CI_FORMATS {
+            let line = format!("{line} --output-format {format}");
+            let run = desk.calipers(&line.split(' ').collect::<Vec<&str>>());
+            insta::assert_snapshot!(format!("{name}.{format}"), shown(&line, &run));
+        }
+    }
+}
+
+#[test]
+fn tables_and_json_are_as_they_were() {
+    let desk = Desk::new();
+    let _settings = settings().bind_to_scope();
     for (name, line) in CASES {
         let args: Vec<&str> = line.split(' ').collect();
         let table = desk.calipers(&args);

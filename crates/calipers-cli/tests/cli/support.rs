@@ -113,8 +113,14 @@ impl Desk {
     }
 
     pub(crate) fn calipers(&self, args: &[&str]) -> Run {
+        self.calipers_with(&[], args)
+    }
+
+    /// With these variables of the environment.
+    pub(crate) fn calipers_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
-        run(command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE"))
+        command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE").env_remove("GITHUB_STEP_SUMMARY");
+        run(command.envs(variables.iter().copied()))
     }
 }
 

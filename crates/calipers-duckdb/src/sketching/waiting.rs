@@ -35,7 +35,7 @@ impl Scores {
             (Scores::Double(ours), Floats::F64(scores)) => ours.extend_from_slice(&scores[rows]),
             // The scores of a function have one type, so that there are none of another one yet.
             (_, Floats::F32(scores)) => *self = Scores::Single(scores[rows].to_vec()),
-            (_, Floats::F64(scores)) => *self = Scores::Double(scores[rows].to_vec()),
+            (_, scores) => *self = Scores::Double(rows.map(|row| scores.get(row)).collect()),
         }
     }
 

@@ -3,6 +3,7 @@
 use calipers::inference::Direction;
 use calipers::{
     Adjust, Assessment, BinaryView, Error, Input, Multiclass, Predictions, Rows, Sample, Scale, Sketch, Ties,
+    on_this_thread,
 };
 use rayon::prelude::*;
 
@@ -188,8 +189,11 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
     let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
     let (candidates, others) = candidates(named, options);
     let part = |(name, sample): &(String, Sample<'_>)| {
-        let ls_ece = options.assess(&options.ls_ece).n_tests(options.adjust.n_tests(named.len())).run(*sample);
-        let means = means(*sample, options)?;
+        let assess = options.assess(&options.ls_ece).n_tests(options.adjust.n_tests(named.len()));
+        let both = || (assess.run(*sample), means(*sample, options));
+        // Each of many parts is done on one thread, and needs no others.
+        let (ls_ece, means) = if named.len() > MANY_PARTS { on_this_thread(both) } else { both() };
+        let means = means?;
         Ok(Part { name: name.clone(), n: sample.n(), means, ls_ece, p_adjusted: None, diagram: None })
     };
     let mut parts = candidates.par_iter().map(part).collect::<Result<Vec<Part>, Error>>()?;
@@ -233,12 +237,11 @@ fn candidates<'a>(named: &[(String, Sample<'a>)], options: &Options) -> (Vec<(St
     if named.len() <= LISTED {
         return (named.to_vec(), Vec::new());
     }
-    // The residual form decides; by its p-value, and then by how far it is above its floor.
-    let residual = options.ls_ece.clone().residual();
+    let n_resamples = options.n_resamples.min(SCREENING);
     let evidence = |(_, sample): &(String, Sample<'_>)| -> Option<(f64, f64)> {
-        let floor = sample.noise_floor(&residual, options.n_resamples.min(SCREENING), options.random_state).ok()?;
-        let above = sample.estimate(&residual).ok()?.value - floor.mean;
-        Some((floor.p_value, -above / floor.deviation.max(f64::MIN_POSITIVE)))
+        let evidence = || sample.evidence(&options.ls_ece, n_resamples, options.random_state);
+        let (p_value, above) = on_this_thread(evidence).ok()?;
+        Some((p_value, -above))
     };
     let evidence: Vec<Option<(f64, f64)>> = named.par_iter().map(evidence).collect();
     let mut places: Vec<usize> = (0..named.len()).collect();

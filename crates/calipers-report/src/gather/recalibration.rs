@@ -18,6 +18,9 @@ const LEAST_ROWS: u64 = 5;
 /// With more probabilities of classes than this, none are kept for the curve after recalibration.
 const MOST_SCORES: usize = 1 << 24;
 
+/// With more probabilities of classes than this, rows are held out in two parts.
+const MANY_SCORES: usize = 1 << 20;
+
 /// What recalibration would change.
 #[derive(Debug, Clone)]
 pub enum Recalibration {
@@ -167,7 +170,11 @@ fn of_classes(
 ) -> Result<Recalibrated, Error> {
     let n_classes = predictions.n_classes();
     let is_kept = predictions.len() * n_classes <= MOST_SCORES;
-    let mut found = cross_fit(Method::Temperature, options).out_of_fold(is_kept).run_classes(predictions)?;
+    let cross_fit = cross_fit(Method::Temperature, options).out_of_fold(is_kept);
+    // With many scores, half of the rows give the same temperature as nine tenths.
+    let is_many = predictions.len() > MANY || predictions.len() * n_classes > MANY_SCORES;
+    let cross_fit = if is_many { cross_fit.n_folds(2) } else { cross_fit };
+    let mut found = cross_fit.run_classes(predictions)?;
     let mut after = None;
     if is_kept {
         let rows = predictions.distributions()?;

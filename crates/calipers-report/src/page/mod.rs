@@ -130,7 +130,8 @@ fn document_with(title: &str, sections: &[Markup], json: &str, styles: &[&str], 
             }
         }
     };
-    page.into_string()
+    // Control characters of names, which every browser treats in its own way.
+    page.into_string().replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "\u{fffd}")
 }
 
 /// A heading with its section below.

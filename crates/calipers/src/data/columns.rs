@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// A borrowed column of floating-point numbers.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Floats<'a> {
     /// Single precision; every value is read as the double that equals it.
     F32(&'a [f32]),

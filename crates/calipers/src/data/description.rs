@@ -7,6 +7,7 @@ use crate::numerics::sum::Sum;
 
 /// Descriptive values of a sample of one outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Description {
     /// Rows.
     pub n: u64,

@@ -16,6 +16,7 @@ const SIDE_BY_SIDE: usize = 8;
 
 /// When the top class of a row counts as right, if several share the largest score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Ties {
     /// The first of them is the prediction, as argmax takes it.
     #[default]

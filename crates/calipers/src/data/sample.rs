@@ -2,6 +2,8 @@
 
 use crate::Error;
 use crate::data::{BinaryView, Multiclass, Predictions, Ties};
+#[cfg(doc)]
+use crate::inference::Assessment;
 use crate::inference::{ClasswiseResampler, Clusters, NoiseFloor, Resampler};
 use crate::link::Link;
 use crate::measure::{Estimate, Measure};
@@ -125,6 +127,19 @@ impl<'a> Sample<'a> {
             }
             None => floor(measure, resolution),
         }
+    }
+
+    /// How strong the evidence of miscalibration is, as [`Assessment::evidence`] has it: the
+    /// p-value of the measure that decides, and by how many standard deviations the value is above
+    /// its noise floor. For a first look at many parts of the data, since the measure itself is not
+    /// computed.
+    pub fn evidence(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<(f64, f64), Error> {
+        let clusters = self.resolved_clusters()?;
+        let decided_by = measure.decided_by();
+        let resampler = self.resampler(decided_by.as_deref().unwrap_or(measure), clusters.as_ref(), None)?;
+        let floor = NoiseFloor::new(&*resampler, n_resamples, random_state)?;
+        let above = resampler.calibrated_value() - floor.mean;
+        Ok((floor.p_value, above / floor.deviation.max(f64::MIN_POSITIVE)))
     }
 
     /// The weights of the rows; none of a sketch, which has no single rows.

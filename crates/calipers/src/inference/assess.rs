@@ -209,6 +209,7 @@ pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
 /// A value with its noise floor, p-value, interval and debiased value.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Assessment {
     /// The value, with its numerical bound and settings.
     pub estimate: Estimate,

@@ -47,14 +47,25 @@ pub struct Cells<'a> {
     most: usize,
     place: Option<Box<dyn Fn(f64) -> usize + 'a>>,
     measure: Option<Box<dyn Measure>>,
+    value: Option<CellValue<'a>>,
     counts_rows: bool,
+}
+
+/// A measure of cells in the order of their probabilities.
+pub(crate) type CellValue<'a> = Box<dyn Fn(&[CellWeights]) -> f64 + Send + Sync + 'a>;
+
+/// The probability of a cell with the weights of its rows by outcome.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CellWeights {
+    pub(crate) p: f64,
+    pub(crate) weights: [f64; 2],
 }
 
 impl<'a> Cells<'a> {
     /// Cells that hold a share of at most 1 / `most` of the weight and are at most 1 / `most` wide,
     /// but for rows of one probability, which are always together.
     pub fn new(most: usize) -> Self {
-        Cells { most, place: None, measure: None, counts_rows: false }
+        Cells { most, place: None, measure: None, value: None, counts_rows: false }
     }
 
     /// No cell holds rows of two places, such as two bins.
@@ -66,6 +77,12 @@ impl<'a> Cells<'a> {
     /// chosen from the rows.
     pub fn measured_by(self, measure: impl Measure + 'static) -> Self {
         Cells { measure: Some(Box::new(measure)), ..self }
+    }
+
+    /// Resamples are measured by a function of their cells, which takes less time than the measure
+    /// of rows: these would be sorted again.
+    pub(crate) fn valued_by(self, value: impl Fn(&[CellWeights]) -> f64 + Send + Sync + 'a) -> Self {
+        Cells { value: Some(Box::new(value)), ..self }
     }
 
     /// The measure depends on how many rows there are, and not only on their shares of the weight.
@@ -87,6 +104,7 @@ pub(crate) struct CellResampler<'a> {
     /// Without rows; those of a draw take their place.
     empty: BinaryView<'a>,
     estimate: Estimator<'a>,
+    of_cells: Option<CellValue<'a>>,
     table: CellTable,
     value: f64,
 }
@@ -238,13 +256,18 @@ impl<'a> CellResampler<'a> {
             Some(resolved) => Box::new(move |view: &BinaryView<'_>| resolved.estimate(view)),
             None => Box::new(move |view: &BinaryView<'_>| measure.estimate(view)),
         };
-        let mut resampler = CellResampler { rows, empty, estimate, table, value: 0.0 };
+        let mut resampler = CellResampler { rows, empty, estimate, of_cells: rule.value, table, value: 0.0 };
         resampler.value = resampler.measure(|each| resampler.table.seen(each))?;
         Ok(resampler)
     }
 
     /// The measure of the cells that `draw` hands on.
     fn measure(&self, draw: impl FnOnce(&mut dyn FnMut(f64, [f64; 2]))) -> Result<f64, Error> {
+        if let Some(value) = &self.of_cells {
+            let mut cells = Vec::with_capacity(self.table.cells.len());
+            draw(&mut |p, weights| cells.push(CellWeights { p, weights }));
+            return Ok(value(&cells));
+        }
         let most = 2 * self.table.cells.len();
         let (mut scores, mut outcomes) = (Vec::with_capacity(most), Vec::with_capacity(most));
         let mut weights = Vec::with_capacity(most);

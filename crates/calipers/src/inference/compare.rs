@@ -82,6 +82,7 @@ pub struct Compare<'a> {
 /// The assessment of each model, and the difference of every two of them.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Comparison {
     /// The models by name, in the order in which they came.
     pub models: Vec<(String, Assessment)>,
@@ -96,6 +97,7 @@ pub struct Comparison {
 /// The difference between two models.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Pair {
     /// The place of the first model in [`Comparison::models`].
     pub first: usize,

@@ -138,6 +138,7 @@ impl Parts {
 
 /// Predictions above or below a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Region {
     /// Whether they are above the threshold, or at most as large as it.
     pub is_above: bool,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::resampler::{Draws, Kind, Resampler, mean_and_deviation, quantile, reaches};
+use super::resampler::{Draws, Kind, RareDraws, Resampler, mean_and_deviation, quantile, reaches};
 use super::tail;
 use crate::Error;
 use crate::watch;
@@ -34,6 +34,7 @@ use crate::watch;
 /// Biometrika 1991.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct NoiseFloor {
     /// Mean of the draws.
     pub mean: f64,
@@ -61,6 +62,12 @@ const ENOUGH: u64 = 10;
 /// The most draws for one p-value.
 const MOST: u64 = 100_000;
 
+/// Draws for a p-value by [`RareDraws`]: its standard error is about a fifth of it.
+const RARE: u64 = 1000;
+
+/// The level that these are made for, in units of the resolution: values beyond it are rarer.
+const RARE_LEVEL: f64 = 0.2;
+
 impl NoiseFloor {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, random_state: u64) -> Result<Self, Error> {
@@ -68,8 +75,9 @@ impl NoiseFloor {
     }
 
     /// The same for one of many tests, whose p-value is compared with a small level such as
-    /// `resolution` = 0.05 / m: as long as fewer than ten draws reach the value, draws go on up to
-    /// 10 / `resolution` of them, and at most 100,000. Most calibrated rows need only a few more.
+    /// `resolution` = 0.05 / m. If fewer than ten draws reach the value, 1,000 further draws of
+    /// [`Resampler::rare_draws`] decide. Where a measure has none, calibrated draws go on until ten
+    /// of them reach the value, up to 10 / `resolution` of them and at most 100,000.
     pub fn resolving(
         resampler: &dyn Resampler,
         n_resamples: u64,
@@ -82,13 +90,15 @@ impl NoiseFloor {
             squared_differences: resampler.squared_differences(),
             largest_difference: resampler.largest_difference(),
             more: &|numbers| Draws::new(resampler, Kind::Calibrated, numbers, random_state),
+            rare: &|| resampler.rare_draws(RARE_LEVEL * resolution),
+            random_state,
         };
         let (mut p_value, mut n_draws) = test.p_value(&draws, resolution)?;
         if let Some(second) = resampler.second_test() {
             let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
             let more = |numbers| Draws::of_second_test(&second, numbers, random_state);
             // Its statistic thins out in another way.
-            let test = Test { value: second.value, largest_difference: None, more: &more, ..test };
+            let test = Test { value: second.value, largest_difference: None, more: &more, rare: &|| None, ..test };
             let (second, n_second) = test.p_value(&first, resolution)?;
             (p_value, n_draws) = (p_value.max(second), n_draws.max(n_second));
         }
@@ -112,6 +122,8 @@ struct Test<'a> {
     squared_differences: Option<f64>,
     largest_difference: Option<f64>,
     more: &'a dyn Fn(Range<u64>) -> Result<Draws, Error>,
+    rare: &'a dyn Fn() -> Option<RareDraws<'a>>,
+    random_state: u64,
 }
 
 impl Test<'_> {
@@ -125,7 +137,11 @@ impl Test<'_> {
     ///    are N: then it is (1 + draws that reach it) / (1 + N), at most h / (N + 1). So for each α
     ///    one number of draws decides whether the p-value is at most α: R, l - 1 with h / l <= α,
     ///    or N; and the rank of the value among so many draws and itself is uniform.
-    /// 2. Where no draw reaches the value, the p-value may be a bound on the tail, and where that
+    /// 2. Where there are rare draws, they follow if fewer than h of the first reach the value, and
+    ///    the p-value is theirs, but at most h / (R + 1). For α below that, it is at most α only if
+    ///    theirs is; for α from there to (h + 1) / (R + 1), only if fewer than h of R draws reach
+    ///    the value. Both have a probability of at most α.
+    /// 3. Where no draw reaches the value, the p-value may be a bound on the tail, and where that
     ///    is at most `resolution`, no more draws are made. For α < 1 / (1 + draws) the level is
     ///    that of the bound.
     fn p_value(&self, first: &Draws, resolution: f64) -> Result<(f64, u64), Error> {
@@ -138,6 +154,12 @@ impl Test<'_> {
             let p_value = if n_reaching == 0 { by_draws.min(self.bound(&values)) } else { by_draws };
             if n == most || n_reaching >= ENOUGH || n_reaching == 0 && p_value < by_draws && p_value <= resolution {
                 return Ok((p_value, n));
+            }
+            if n == first.by_number.len() as u64
+                && let Some(rare) = (self.rare)()
+            {
+                let by_rare = rare.p_value(self.value, RARE, self.random_state);
+                return Ok((by_rare.min(ENOUGH as f64 / (n + 1) as f64), n + RARE));
             }
             let next = most.min(2 * n);
             watch::expect_draws(next - n);

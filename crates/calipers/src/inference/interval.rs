@@ -19,6 +19,7 @@ use crate::names::names;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum IntervalMethod {
     /// From the lower estimate of a [`Bracket`](super::Bracket) less its standard error to the
     /// upper one plus its own: for measures that know how their bias depends on the place, and the
@@ -44,6 +45,7 @@ names! { IntervalMethod, "method";
 /// same sigma.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Interval {
     /// Its lower end; 0 for an upper limit.
     pub lower: f64,

@@ -7,6 +7,7 @@ use crate::measures::BinnedEce;
 
 /// One class against the rest.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ClassAssessment {
     /// The class, from 0.
     pub class: usize,

@@ -72,6 +72,12 @@ pub trait Resampler: Sync {
         None
     }
 
+    /// Draws of which many reach values that calibrated draws reach with a probability near
+    /// `level`, for p-values of many tests.
+    fn rare_draws(&self, _level: f64) -> Option<RareDraws<'_>> {
+        None
+    }
+
     /// Σ l³ / 6 (Σ l²)^(3/2) with l the influence of a row times its share, where there are
     /// influence values: the acceleration of BCa.
     fn acceleration(&self) -> Option<f64> {
@@ -105,6 +111,44 @@ pub struct SecondTest<'a> {
     pub value: f64,
     /// A draw of it, by its number.
     pub draw: Box<dyn Fn(u64) -> f64 + Sync + 'a>,
+}
+
+/// Draws by another distribution Q of the outcomes than the calibrated one P, under which large
+/// values are frequent; Q depends on predictions alone.
+///
+/// # The p-value
+/// With v_0 the value of the rows, v_1 ... v_n those of draws by Q, and w = dP/dQ of each:
+/// ```text
+/// p = Σ w_i 1[v_i >= v_0] / (n + 1)      over i = 0 ... n
+/// ```
+/// It keeps its level exactly, for any n and Q (after Harrison, "Conservative hypothesis tests and
+/// confidence intervals using importance sampling", Biometrika 2012):
+/// 1. If the rows have the distribution P, the probability of p <= α is that of n + 1 draws by Q
+///    with the weight w_0, E_Q[w_0 1[p <= α]]. All draws are then alike, so that this is the mean
+///    over j of E_Q[w_j 1[W(v_j) <= α (n + 1)]], with W(v) the sum of the weights of values >= v.
+/// 2. W falls with v. So the j for which W(v_j) is at most α (n + 1) are those with v_j >= s for
+///    some s among the values, and their weights sum to W(s), which is at most α (n + 1).
+///
+/// So a Q that misses the outcomes of the rows costs power, and no level: their own weight is then
+/// large.
+pub struct RareDraws<'a> {
+    /// w of the rows.
+    pub weight: f64,
+    /// The value and w of a draw, by its number.
+    pub draw: Box<dyn Fn(u64) -> (f64, f64) + Sync + 'a>,
+}
+
+impl RareDraws<'_> {
+    /// The p-value of a value by so many draws, with numbers that no other kind has.
+    pub(super) fn p_value(&self, value: f64, n: u64, random_state: u64) -> f64 {
+        watch::expect_draws(n);
+        let weights = parallel::map(n as usize, |index| {
+            watch::draw_begins();
+            let (drawn, weight) = (self.draw)(seed_of_draw(random_state, (1 << 61) + index as u64));
+            if reaches(drawn, value) { weight } else { 0.0 }
+        });
+        (self.weight + weights.into_iter().sum::<f64>()) / (n + 1) as f64
+    }
 }
 
 /// Draws of two kinds never share a number.

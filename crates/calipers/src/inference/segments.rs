@@ -36,6 +36,7 @@ pub struct Segments<'a> {
 
 /// What is known of one segment.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Segment<T> {
     /// Rows, mean probability, outcome rate and AUC.
     pub description: Description,
@@ -49,6 +50,7 @@ pub struct Segment<T> {
 
 /// All segments, assessed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct AssessedSegments {
     /// In the order in which they came.
     pub segments: Vec<Segment<Assessment>>,

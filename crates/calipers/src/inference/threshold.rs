@@ -35,6 +35,7 @@ use crate::error::number;
 /// # Ok::<(), calipers::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Against {
     /// The threshold.
     pub threshold: f64,

@@ -21,6 +21,7 @@ use crate::numerics::random::{Uniforms, seed_of_draw};
 /// overlap, as those by country and those by device do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Worst {
     /// The place of the segment among all.
     pub place: usize,

@@ -1,4 +1,6 @@
 use super::Link;
+use crate::numerics::dispatch::dispatched;
+use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
 
 /// rho(u) = 1 / (1 + exp(-u)), the default.
@@ -28,6 +30,10 @@ impl Link for Logistic {
         let small = (-u.abs()).exp();
         let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
         if u < 0.0 { (less, more) } else { (more, less) }
+    }
+
+    fn both_all(&self, logits: &[f64], responses: &mut [f64], complements: &mut [f64]) {
+        respond_to_all(logits, responses, complements);
     }
 
     fn derivative(&self, u: f64) -> f64 {
@@ -77,6 +83,57 @@ impl Link for Logistic {
         } else {
             // (1 + e^b) / (1 + e^a) = 1 + rho(a) (e^(b-a) - 1)
             (self.response(a) * length.exp_m1()).ln_1p()
+        }
+    }
+}
+
+/// Beyond this, the smaller of the two is taken as 0; the larger is 1 in all its digits.
+const SURE: f64 = 690.0;
+
+dispatched! {
+    /// rho and 1 - rho of many logits, without a branch.
+    ///
+    /// # Accuracy
+    /// With x = |u| and e = exp(-x), which is off by at most (6 + 2 x) 2^-53 of itself, e / (1 + e)
+    /// and 1 / (1 + e) are off by at most (6 + 2 x) e 2^-53 + 2 · 2^-53. Since 2 x e is below 1,
+    /// that is less than 2^-49.
+    fn respond_to_all / respond_to_all_portable(logits: &[f64], responses: &mut [f64], complements: &mut [f64]) {
+        for ((u, response), complement) in logits.iter().zip(responses).zip(complements) {
+            let x = u.abs();
+            let small = exp_of_nonpositive(-x);
+            let small = if x < SURE { small } else { 0.0 };
+            let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
+            *response = if *u < 0.0 { less } else { more };
+            *complement = if *u < 0.0 { more } else { less };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_logits_give_the_responses_of_each_within_their_bound() {
+        let mut logits: Vec<f64> = (-8_000..=8_000).map(|k| f64::from(k) * 0.1).collect();
+        logits.extend([0.0, -0.0, 1e-300, -1e300, 1e300, f64::MAX, 689.9, -690.1]);
+        let mut all = [vec![f64::NAN; logits.len()], vec![f64::NAN; logits.len()]];
+        let mut portable = all.clone();
+        let [responses, complements] = &mut all;
+        Logistic.both_all(&logits, responses, complements);
+        let [responses, complements] = &mut portable;
+        respond_to_all_portable(&logits, responses, complements);
+        for (place, u) in logits.iter().enumerate() {
+            let (response, complement) = Logistic.both(*u);
+            for (found, expected) in [(all[0][place], response), (all[1][place], complement)] {
+                assert!((found - expected).abs() <= 2f64.powi(-48), "{u}: {found} {expected}");
+                let digits = (found / expected - 1.0).abs();
+                assert!(expected < 1e-290 || digits <= (9.0 + 2.0 * u.abs()) * f64::EPSILON, "{u}: {digits:e}");
+            }
+            assert_eq!(
+                [all[0][place], all[1][place]].map(f64::to_bits),
+                [portable[0][place], portable[1][place]].map(f64::to_bits)
+            );
         }
     }
 }

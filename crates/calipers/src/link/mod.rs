@@ -34,6 +34,16 @@ pub trait Link: Debug + Send + Sync {
         (self.response(u), self.complement(u))
     }
 
+    /// rho(u) and 1 - rho(u) of many logits, which replace what the other two slices hold. All
+    /// three have one length.
+    ///
+    /// Unless overridden, one after another.
+    fn both_all(&self, logits: &[f64], responses: &mut [f64], complements: &mut [f64]) {
+        for ((u, response), complement) in logits.iter().zip(responses).zip(complements) {
+            (*response, *complement) = self.both(*u);
+        }
+    }
+
     /// rho'(u).
     fn derivative(&self, u: f64) -> f64;
 

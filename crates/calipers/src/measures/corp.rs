@@ -49,6 +49,7 @@ fn times(weight: f64, value: f64) -> f64 {
 
 /// A mean score and its parts: score = miscalibration - discrimination + uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct CorpDecomposition {
     /// Mean score of the probabilities.
     pub score: f64,
@@ -66,6 +67,7 @@ pub struct CorpDecomposition {
 /// The isotonic fit: for each distinct probability, its share of the weight and the rate that it
 /// should have been.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct IsotonicCurve {
     /// Distinct probabilities, ascending.
     pub probabilities: Vec<f64>,

@@ -77,6 +77,7 @@ measure! {
 
 /// The two regressions of [`CoxCalibration`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CoxFit {
     /// a, next to the slope.
     pub intercept: f64,

@@ -3,10 +3,12 @@
 use super::prelude::*;
 use super::scores::check_link;
 use crate::data::Sample;
+use crate::inference::CellWeights;
 use crate::sketch::Sketch;
 
 /// How a cumulative curve becomes one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum CumulativeStatistic {
     /// Highest minus lowest point: ECCE-R, the statistic of Kuiper.
     #[default]
@@ -169,7 +171,16 @@ impl Measure for CumulativeCalibrationError {
     /// rows and K cells the noise floor is too small by about 0.6 (K^-1/2 - n^-1/2) standard
     /// deviations of the last point of the curve, at each end.
     fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
-        Ok(Some(Cells::new(8192)))
+        let value = |cells: &[CellWeights]| {
+            let total: f64 = cells.iter().map(|cell| cell.weights[0] + cell.weights[1]).sum();
+            let (mut highest, mut lowest, mut difference) = (0.0f64, 0.0f64, 0.0f64);
+            for CellWeights { p, weights: [negative, positive] } in cells {
+                difference += positive * (1.0 - p) - negative * p;
+                (highest, lowest) = (highest.max(difference), lowest.min(difference));
+            }
+            self.statistic.of(highest / total, lowest / total)
+        };
+        Ok(Some(Cells::new(8192).valued_by(value)))
     }
 
     /// Cells are in the order of their probabilities, so C is known between cells. Inside a cell it

@@ -12,6 +12,7 @@ use crate::noise::Gaussian;
 
 /// What the noise of [`SmoothEce`] smooths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Smoothing {
     /// Residuals y - p: smECE.
     #[default]
@@ -23,6 +24,7 @@ pub enum Smoothing {
 
 /// How wide the kernel of [`SmoothEce`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub enum SmoothSigma {
     /// The σ at which smECE of σ is σ itself.
     #[default]
@@ -35,6 +37,7 @@ or_auto! { SmoothSigma, "sigma", SIGMA_RULE; FixedPoint or Value(f64) }
 
 /// How smECE is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum SmoothMethod {
     /// As it is defined, to within the tolerance.
     #[default]

@@ -8,6 +8,7 @@ use crate::numerics::cubic_spline::{Fit, Moments, RunOut, nearest};
 ///
 /// One entry for each distinct probability, ascending.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SplineCurve {
     /// The distinct probabilities.
     pub probabilities: Vec<f64>,

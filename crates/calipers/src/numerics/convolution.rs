@@ -175,6 +175,16 @@ impl Smoother {
         }
     }
 
+    /// The convolution of a few masses in a row, from where it begins: `2 reach` places before the
+    /// first of them among outputs.
+    pub(crate) fn convolve_few(&self, masses: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; masses.len() + 2 * self.taps.reach];
+        for (place, mass) in masses.iter().enumerate() {
+            out[place..].iter_mut().zip(&self.taps.values).for_each(|(value, tap)| *value += mass * tap);
+        }
+        out
+    }
+
     /// Half of the sums with and half of those without both ends.
     fn running(&self, masses: &[f64]) -> Vec<f64> {
         let (height, width) = (self.taps.values[self.taps.reach], self.taps.len());

@@ -123,16 +123,66 @@ impl Count {
         }
     }
 
+    /// The count that is drawn if a rare outcome does not come, and the probability of that; 0
+    /// where no count stands out.
+    pub(crate) fn usual(&self) -> (f64, f64) {
+        match *self {
+            Count::Constant(count) => (count, 1.0),
+            Count::Poisson { none, .. } => (0.0, none),
+            Count::Binomial { n, none, mirrored, .. } => (if mirrored { n } else { 0.0 }, none),
+            Count::Normal { .. } => (0.0, 0.0),
+        }
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        match *self {
+            Count::Constant(mean) | Count::Poisson { mean, .. } | Count::Normal { mean, .. } => mean,
+            Count::Binomial { n, odds, mirrored, .. } => n * if mirrored { 1.0 } else { odds } / (1.0 + odds),
+        }
+    }
+
+    /// The law with every probability times exp(slope · count), divided by their sum; and the
+    /// logarithm of that sum.
+    pub(crate) fn tilted(&self, slope: f64) -> (Self, f64) {
+        match *self {
+            Count::Constant(count) => (*self, slope * count),
+            Count::Poisson { mean, .. } => {
+                let tilted = mean * slope.exp();
+                (Count::Poisson { mean: tilted, none: (-tilted).exp() }, tilted - mean)
+            }
+            Count::Binomial { n, odds, mirrored, .. } => {
+                let tilted = odds * if mirrored { -slope } else { slope }.exp();
+                let grown = n * tilted.ln_1p();
+                let all = if mirrored { slope * n } else { 0.0 };
+                let law = Count::Binomial { n, odds: tilted, none: (-grown).exp(), mirrored };
+                (law, all + grown - n * odds.ln_1p())
+            }
+            Count::Normal { mean, deviation } => {
+                let variance = deviation * deviation;
+                let law = Count::Normal { mean: mean + slope * variance, deviation };
+                (law, slope * (mean + 0.5 * slope * variance))
+            }
+        }
+    }
+
+    /// The count that a uniform number stands for; of a law without such counts, its mean.
+    pub(crate) fn of_uniform(&self, uniform: f64) -> f64 {
+        match *self {
+            // Ended where rounding would let it run on: at a mean of 20 the probability of 1000 is
+            // nothing.
+            Count::Poisson { mean, none } => invert(uniform, none, 1000.0, |count| mean / (count + 1.0)),
+            Count::Binomial { n, odds, none, mirrored } => {
+                let count = invert(uniform, none, n, |count| (n - count) / (count + 1.0) * odds);
+                if mirrored { n - count } else { count }
+            }
+            Count::Constant(mean) | Count::Normal { mean, .. } => mean,
+        }
+    }
+
     pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
         match *self {
             Count::Constant(count) => count,
-            // Ended where rounding would let it run on: at a mean of 20 the probability of 1000 is
-            // nothing.
-            Count::Poisson { mean, none } => invert(random.uniform(), none, 1000.0, |count| mean / (count + 1.0)),
-            Count::Binomial { n, odds, none, mirrored } => {
-                let count = invert(random.uniform(), none, n, |count| (n - count) / (count + 1.0) * odds);
-                if mirrored { n - count } else { count }
-            }
+            Count::Poisson { .. } | Count::Binomial { .. } => self.of_uniform(random.uniform()),
             // A count is not negative; below by chance once in 250,000 draws.
             Count::Normal { mean, deviation } => (mean + deviation * random.next()).max(0.0),
         }
@@ -167,6 +217,19 @@ impl Share {
         let above = law(below + 1.0);
         let probability = (above.0 * (effective - below) / effective).clamp(0.0, 1.0);
         Share { fewer: law(below), more: Some((probability, above.0, above.1)) }
+    }
+
+    /// The number of tries with its law; `None` if that number is drawn, too.
+    pub(crate) fn of_one_number(&self) -> Option<(f64, Count)> {
+        if self.more.is_some() { None } else { Some(self.fewer) }
+    }
+
+    /// The share that is drawn if a rare outcome does not come, and the probability of another.
+    pub(crate) fn usual(&self) -> (f64, f64) {
+        let (tries, law) = &self.fewer;
+        let (count, probability) = law.usual();
+        let other = self.more.as_ref().map_or(0.0, |(_, _, law)| 1.0 - law.usual().1);
+        (count / tries, other.max(1.0 - probability))
     }
 
     pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
@@ -220,6 +283,34 @@ mod tests {
             let spread = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(n);
             assert!((found - mean).abs() <= 5.0 * (variance / f64::from(n)).sqrt(), "{law:?}: {found}");
             assert!((spread - variance).abs() <= 0.03 * variance, "{law:?}: {spread} for {variance}");
+        }
+    }
+
+    #[test]
+    fn tilted_laws_give_the_moments_of_the_law_back_by_their_weights() {
+        let laws = [
+            Count::binomial(1.0, 0.3, 0.7),
+            Count::binomial(40.0, 0.9, 0.1),
+            Count::binomial(1e5, 1e-4, 1.0 - 1e-4),
+            Count::binomial(1e4, 0.4, 0.6),
+            Count::poisson(3.0),
+        ];
+        let mut random = Normals::new(11);
+        for (law, slope) in laws.into_iter().flat_map(|law| [(law, 0.4), (law, -0.3)]) {
+            // A wide law is tilted by less.
+            let slope = if law.mean() > 1000.0 { slope / 50.0 } else { slope };
+            let (tilted, log_sum) = law.tilted(slope);
+            let n = 100_000;
+            let (mut total, mut sum, mut plain) = (0.0, 0.0, 0.0);
+            for _ in 0..n {
+                let count = tilted.draw(&mut random);
+                let weight = (log_sum - slope * count).exp();
+                (total, sum, plain) = (total + weight, sum + weight * count, plain + count);
+            }
+            let (n, size) = (f64::from(n), law.mean().max(1.0));
+            assert!((total / n - 1.0).abs() < 0.03, "{law:?} by {slope}: {}", total / n);
+            assert!((sum / n - law.mean()).abs() < 0.03 * size, "{law:?} by {slope}: {}", sum / n);
+            assert!((plain / n - tilted.mean()).abs() < 0.03 * size.max(tilted.mean()), "{law:?} by {slope}");
         }
     }
 

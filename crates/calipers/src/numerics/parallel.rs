@@ -103,10 +103,27 @@ pub(crate) fn sums<const N: usize>(n: usize, add: impl Fn(Range<usize>, &mut [Su
 ///
 /// Rayon's iterators are compiled anew for each closure, some 3,000 lines of LLVM's language each
 /// time: behind a pointer they are compiled once.
+///
+/// Places for results are made for [`AT_ONCE`] of them at a time: those of 10^7 resamples would
+/// take up to a second, in which nothing can be stopped.
 pub(crate) fn map<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let results: Vec<Mutex<Option<T>>> = (0..n).map(|_| Mutex::new(None)).collect();
-    for_each(n, &|index| {
-        let result = work(index);
+    if n <= AT_ONCE {
+        return map_at_once(0..n, &work);
+    }
+    let mut results = Vec::new();
+    for start in (0..n).step_by(AT_ONCE) {
+        results.extend(map_at_once(start..n.min(start + AT_ONCE), &work));
+    }
+    results
+}
+
+/// So many that the wait for the last one of them takes no time that counts.
+const AT_ONCE: usize = 1 << 16;
+
+fn map_at_once<T: Send>(range: Range<usize>, work: &(impl Fn(usize) -> T + Sync)) -> Vec<T> {
+    let results: Vec<Mutex<Option<T>>> = range.clone().map(|_| Mutex::new(None)).collect();
+    for_each(results.len(), &|index| {
+        let result = work(range.start + index);
         *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     });
     results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
@@ -147,6 +164,9 @@ mod tests {
     fn results_come_in_order() {
         assert_eq!(map(10_000, |index| 3 * index), (0..10_000).map(|index| 3 * index).collect::<Vec<_>>());
         assert!(map(0, |index| index).is_empty());
+        for n in [AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE - 1] {
+            assert_eq!(map(n, |index| index), (0..n).collect::<Vec<_>>());
+        }
         assert_eq!(map_each(&[5, 1, 3], |item| item + 1), [6, 2, 4]);
         assert_eq!(map_chunks(10, 4, |rows| rows), [0..4, 4..8, 8..10]);
         assert_eq!(map_chunks(3, 4, |rows| rows.len()), [3]);

@@ -19,6 +19,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 
 /// A value of a known distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Exact {
     /// The value.
     pub value: f64,
@@ -29,6 +30,7 @@ pub struct Exact {
 
 /// Densities of the smoothed logit h + ξ at one point.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SmoothedMass {
     /// With outcome 1: the density of (h + ξ, Y = 1).
     pub positive: f64,

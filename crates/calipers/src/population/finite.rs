@@ -54,6 +54,7 @@ pub struct Finite {
 
 /// The points with the same prediction.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LevelSet {
     /// The prediction; with a tolerance, the mean.
     pub prediction: f64,

@@ -7,6 +7,7 @@ use crate::inference::{Assess, Assessment};
 
 /// Assessments of many samples, compared with the truth.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CoverageResult {
     /// Runs.
     pub n_runs: u64,

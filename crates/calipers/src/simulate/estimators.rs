@@ -8,6 +8,7 @@ use crate::measures::LsEce;
 
 /// How good an estimate of ECE is, and of LS-ECE where it is one.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct EstimatorResult {
     /// As it was called.
     pub name: String,

@@ -61,6 +61,7 @@ impl SeededTest {
 
 /// How often a test rejects.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RejectionResult {
     /// Its name.
     pub name: &'static str,

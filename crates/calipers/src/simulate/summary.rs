@@ -32,6 +32,7 @@ impl MonteCarlo {
 
 /// How far estimates are from what they estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Accuracy {
     /// Mean of the truth over the runs: the same in all, unless the estimate chooses its sigma.
     pub truth: f64,

@@ -38,6 +38,7 @@ const HEAD: usize = SCALES.len() + COUNTS + KINDS.len();
 
 /// The words of a sketch that are not zero, and where they stand among [`Sketch::dense_len`] words.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Dense {
     /// Ascending.
     pub places: Vec<i64>,

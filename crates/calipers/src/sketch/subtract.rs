@@ -16,9 +16,10 @@ impl Sketch {
     /// # Definition
     /// If `self` is the sketch of some batches, and `part` that of some of them, the result is the
     /// sketch of the others. It has the same bytes, but for what sums cannot tell: it is weighted
-    /// if `self` is, even if the batches that are left have no weights; and the error of scores is
-    /// that of `self`, which can only differ if batches had different kinds of scores. Of two
-    /// profiles and resolutions the coarser is taken, as by [`merge`](Self::merge).
+    /// if `self` is and a row is left, whether or not the batches that are left have weights; and
+    /// the error of scores is that of `self`, which can only differ if batches had different kinds
+    /// of scores. Of two profiles and resolutions the coarser is taken, as by
+    /// [`merge`](Self::merge).
     ///
     /// # Accuracy
     /// Exact. A part that is not contained gives an error if any count or sum would be one that no

@@ -95,6 +95,7 @@ impl Ordered {
 /// with P = Σ w (1 - p) over its outcomes 1 and N = Σ w p over its outcomes 0 then adds P + N where
 /// it added |P - N|, which is 2 min(P, N) more.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct TiedJump {
     /// Σ over tied sets of 2 min(P, N), by the total weight: how far ECE of the rows jumps when
     /// ties are split.

@@ -117,6 +117,7 @@ impl Default for Sweep {
 
 /// The values for one number of bins.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SweepPoint {
     /// The number of bins, B.
     pub n_bins: usize,
@@ -130,6 +131,7 @@ pub struct SweepPoint {
 
 /// What a [`Sweep`] finds.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SweepResult {
     /// In ascending order of the number of bins, each once.
     pub points: Vec<SweepPoint>,

@@ -57,6 +57,7 @@ impl Extent {
 /// unlikely outcomes are drawn for whole sets of rows: as binomial numbers where few are expected,
 /// as normal ones where many are.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SamplingNoise {
     /// The mean range with bins of equal width; 0 with fewer than two numbers of bins.
     pub uniform: f64,

@@ -6,13 +6,14 @@ use crate::data::{Row, config, measure, outcome, rows, total};
 /// The number of edges below a probability: k/B, or the smallest probability that has a share k/B
 /// of the weight up to it.
 pub(crate) fn bin_of(rows: &[Row], p: f64, n_bins: usize, strategy: Bins) -> usize {
-    let is_below = |k: usize| match strategy {
-        Bins::Uniform => (k as f64 / n_bins as f64) < p,
-        Bins::Quantile => {
-            // Whole numbers: whether a share was reached below p is not a matter of rounding.
-            let below: f64 = rows.iter().filter(|row| row.0 < p).map(|row| row.2).sum();
-            below * n_bins as f64 >= k as f64 * total(rows)
+    let is_below = |k: usize| {
+        if strategy == Bins::Uniform {
+            return (k as f64 / n_bins as f64) < p;
         }
+        assert_eq!(strategy, Bins::Quantile);
+        // Whole numbers: whether a share was reached below p is not a matter of rounding.
+        let below: f64 = rows.iter().filter(|row| row.0 < p).map(|row| row.2).sum();
+        below * n_bins as f64 >= k as f64 * total(rows)
     };
     (1..n_bins).filter(|k| is_below(*k)).count()
 }

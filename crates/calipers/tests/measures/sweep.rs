@@ -5,12 +5,13 @@ use crate::data::{Row, config, estimate, outcome, rows, total, unweighted, value
 
 /// Bin of each row by the definition: equal mass by the weight below, equal width by the edges.
 fn sweep_bins(rows: &[Row], n_bins: usize, strategy: Bins) -> Vec<usize> {
-    let bin_of = |row: &Row| match strategy {
-        Bins::Quantile => {
-            let below: f64 = rows.iter().filter(|other| other.0 < row.0).map(|other| other.2).sum();
-            ((below * n_bins as f64 / total(rows)) * (1.0 + 1e-12)) as usize
+    let bin_of = |row: &Row| {
+        if strategy == Bins::Uniform {
+            return (1..n_bins).filter(|k| row.0 > *k as f64 / n_bins as f64).count();
         }
-        Bins::Uniform => (1..n_bins).filter(|k| row.0 > *k as f64 / n_bins as f64).count(),
+        assert_eq!(strategy, Bins::Quantile);
+        let below: f64 = rows.iter().filter(|other| other.0 < row.0).map(|other| other.2).sum();
+        ((below * n_bins as f64 / total(rows)) * (1.0 + 1e-12)) as usize
     };
     rows.iter().map(bin_of).collect()
 }

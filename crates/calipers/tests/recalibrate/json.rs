@@ -175,6 +175,8 @@ fn what_is_no_map_is_an_error_with_its_place() {
             "\"fingerprint\" is \"0123456789abcdef\" and that of the map is ",
         ),
         (error_of(&text, "\"mixture\"", "\"notes\": 1, \"mixture\""), "\"notes\" is not a key of this format"),
+        // An error is one line, whatever the keys are.
+        (error_of(&text, "\"mixture\"", "\"a\\nb\": 1, \"mixture\""), "\"a\\nb\" is not a key of this format"),
         (error_of(&text, "\"n\": 400", "\"n\": 400, \"m\": 1"), "\"fit.m\" is not a key of this format"),
         (error_of(&text, "\"n\": 400", "\"n\": -400"), "\"fit.n\" must be a count, got -400"),
         (

@@ -157,6 +157,33 @@ fn damaged_bytes_are_rejected() {
     assert!(text(&newer).contains("version must be 1 or 2, got 3"));
 }
 
+/// Counts that overflow where sketches are merged: of clipped scores, rows, rounded probabilities,
+/// ties and rows left out.
+#[test]
+fn counts_that_no_rows_have_are_rejected() {
+    let mut sketch = TemperatureSketch::new(3);
+    sketch.update(&Input::logits(&[2.0, 0.0, -1.0], &[0]).classes(3).check().unwrap()).unwrap();
+    let bytes = sketch.to_bytes();
+    for word in [3, 5, 6, 7, 8] {
+        for count in [u64::MAX, 1 << 63] {
+            let mut forged = bytes[..bytes.len() - 4].to_vec();
+            forged[9 + 8 * word..][..8].copy_from_slice(&count.to_le_bytes());
+            forged.extend(crc32fast::hash(&forged).to_le_bytes());
+            assert!(TemperatureSketch::from_bytes(&forged).is_err(), "word {word} may be {count}");
+        }
+    }
+}
+
+#[test]
+fn rows_without_weight_may_have_inexact_sums() {
+    let p = [0.5, 0.3, 0.21, 0.4, 0.4, 0.21];
+    let predictions = Input::probabilities(&p, &[0, 1]).weights(&[0.0, 1.0]).classes(3).check().unwrap();
+    let mut sketch = TemperatureSketch::new(3);
+    sketch.update(&predictions).unwrap();
+    assert_eq!((sketch.n(), sketch.report().n_inexact_sums), (1, 2));
+    assert_eq!(TemperatureSketch::from_bytes(&sketch.to_bytes()).unwrap(), sketch);
+}
+
 #[test]
 fn what_has_no_temperature_is_an_error() {
     let fit = |n_classes: usize, scores: &[f64], labels: &[i64]| -> Result<f64, Error> {

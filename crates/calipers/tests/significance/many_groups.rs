@@ -1,6 +1,6 @@
 //! p-values beyond the number of draws: small enough for many groups, and never too small.
 
-use calipers::inference::{NoiseFloor, holm};
+use calipers::inference::{NoiseFloor, Resampler, holm};
 use calipers::{Input, LsEce, Measure};
 
 use crate::data::{Random, logistic, runs, share, shown};
@@ -63,6 +63,39 @@ fn small_p_values_of_calibrated_rows_are_as_rare_as_they_say() {
     }
 }
 
+/// A resampler without rare draws, as most measures have it.
+struct WithoutRareDraws<'a>(&'a dyn Resampler);
+
+impl Resampler for WithoutRareDraws<'_> {
+    fn value(&self) -> f64 {
+        self.0.value()
+    }
+
+    fn calibrated_value(&self) -> f64 {
+        self.0.calibrated_value()
+    }
+
+    fn calibrated_draw(&self, draw: u64) -> f64 {
+        self.0.calibrated_draw(draw)
+    }
+
+    fn bootstrap_draw(&self, draw: u64) -> f64 {
+        self.0.bootstrap_draw(draw)
+    }
+
+    fn squared_differences(&self) -> Option<f64> {
+        self.0.squared_differences()
+    }
+
+    fn largest_difference(&self) -> Option<f64> {
+        self.0.largest_difference()
+    }
+
+    fn effective_rows(&self) -> f64 {
+        self.0.effective_rows()
+    }
+}
+
 /// The floor by 50 draws and more, and what the p-value is by the definition: draws one by one,
 /// until ten reach the value or there are 4,000; with their number, and how many reached it.
 fn floor_and_definition(slope: f64, seed: u64, resolution: f64) -> (NoiseFloor, f64, u64, u64) {
@@ -70,7 +103,7 @@ fn floor_and_definition(slope: f64, seed: u64, resolution: f64) -> (NoiseFloor, 
     let predictions = Input::probabilities(&p, &y).check().unwrap();
     let (view, measure) = (predictions.binary().unwrap(), LsEce::new().residual());
     let resampler = measure.resampler(&view, None).unwrap();
-    let floor = NoiseFloor::resolving(&*resampler, 50, resolution, seed).unwrap();
+    let floor = NoiseFloor::resolving(&WithoutRareDraws(&*resampler), 50, resolution, seed).unwrap();
     let value = resampler.calibrated_value();
     let reaches = |number: u64| resampler.calibrated_draw(draw_seed(seed, number)) >= value * (1.0 - 1e-9);
     let n_first = (0..50).filter(|number| reaches(*number)).count() as u64;
@@ -105,6 +138,58 @@ fn more_draws_are_made_until_ten_reach_the_value() {
         let same = found.p_value == expected && found.n_draws == n;
         assert!(same || n_reaching == 0, "{seed}: {found:?} {expected}");
     }
+}
+
+/// One class of many: outcomes with probabilities from 1e-5 to 0.1, true for a `slope` of 1.
+fn class(n: usize, slope: f64, seed: u64) -> (Vec<f64>, Vec<bool>) {
+    let mut random = Random::new(seed);
+    let mut row = || {
+        let h = 9.0 * random.uniform() - 11.5;
+        (logistic(h), random.uniform() < logistic(-6.0 + slope * (h + 6.0)))
+    };
+    (0..n).map(|_| row()).unzip()
+}
+
+/// The floor of a class among 200 classes.
+fn floor_of_class(p: &[f64], y: &[bool], n_resamples: u64, seed: u64) -> NoiseFloor {
+    let predictions = Input::probabilities(p, y).check().unwrap();
+    let (view, measure) = (predictions.binary().unwrap(), LsEce::new().sigma(0.4).residual());
+    NoiseFloor::resolving(&*measure.resampler(&view, None).unwrap(), n_resamples, 2.5e-4, seed).unwrap()
+}
+
+#[test]
+fn rare_draws_give_the_p_value_of_many_plain_draws() {
+    let mut n_compared = 0;
+    for seed in 0..12 {
+        // Outcomes hardly depend on the predictions, as in a class that a model cannot tell.
+        let (p, y) = class(600, 0.4, 700 + seed);
+        let found = floor_of_class(&p, &y, 50, seed);
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let (view, measure) = (predictions.binary().unwrap(), LsEce::new().sigma(0.4).residual());
+        let resampler = measure.resampler(&view, None).unwrap();
+        let plain = WithoutRareDraws(&*resampler);
+        let expected = NoiseFloor::new(&plain, 20_000, 90 + seed).unwrap().p_value;
+        println!("p = {:.2e} by {} draws, {expected:.2e} by 20,000", found.p_value, found.n_draws);
+        // Below, 20,000 draws are not enough to compare with.
+        if found.n_draws > 50 && expected > 5e-4 {
+            n_compared += 1;
+            let ratio = found.p_value / expected;
+            assert!((0.4..=2.5).contains(&ratio) || expected > 0.15, "{} for {expected}", found.p_value);
+        }
+    }
+    assert!(n_compared >= 4, "{n_compared}");
+}
+
+#[test]
+fn small_p_values_of_calibrated_classes_are_as_rare_as_they_say() {
+    let p_values = runs(2000, |run| {
+        let (p, y) = class(300, 1.0, 40_000 + run);
+        floor_of_class(&p, &y, 50, run).p_value
+    });
+    let [rare, usual] = [0.001, 0.01].map(|level| share(p_values.iter().map(|p| *p <= level)));
+    println!("p <= 0.001 in {}, p <= 0.01 in {}", shown(rare), shown(usual));
+    assert!(rare.value <= 0.003, "{}", shown(rare));
+    assert!(usual.value <= 0.017, "{}", shown(usual));
 }
 
 /// The seed of a calibrated draw by its number, as the library makes it.

@@ -2,6 +2,7 @@
 
 mod github;
 mod junit;
+mod markdown;
 mod rows;
 mod table;
 
@@ -87,10 +88,13 @@ enum OutputFormat {
     /// For programs; --json is the same
     Json,
     /// Annotations of GitHub Actions: an error for each value that failed or was not measured, a
-    /// warning for each that is undecided, and a notice if nothing failed
+    /// warning for each that is undecided, and a notice if nothing failed. Within GitHub Actions,
+    /// it adds Markdown to the summary of the job, too
     Github,
     /// JUnit XML, which GitLab, Jenkins and others show: a test case for each value
     Junit,
+    /// Markdown with a table, for a comment or a summary
+    Markdown,
 }
 
 /// What is known of a value and its maximum.
@@ -219,6 +223,7 @@ impl Gate {
             OutputFormat::Json => self.to_json(),
             OutputFormat::Github => github::annotations(self),
             OutputFormat::Junit => junit::document(self),
+            OutputFormat::Markdown => markdown::document(self),
         }
     }
 
@@ -309,6 +314,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
         }
         None => format,
     };
+    if format == OutputFormat::Github {
+        markdown::add_to_job_summary(&gate)?;
+    }
     Ok(Printed { text: gate.rendered(printed, screen), warning: gate.warning(), status: gate.status() })
 }
 

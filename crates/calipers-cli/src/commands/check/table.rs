@@ -9,13 +9,17 @@ use crate::render::{cells, left_out, legend, number};
 const MOST_PASSED: usize = 10;
 
 pub(super) fn render(gate: &Gate, screen: &Screen) -> String {
-    let inputs = gate.results.iter().map(|measured| &measured.found.input);
-    let notes = explanation(gate) + &legend::under(&gate.results, &gate.names, inputs);
     let lines = lines(gate);
     let table = if lines.is_empty() { String::new() } else { table(gate, &lines).draw(screen) };
     let verdict = screen.paint(&sentence(gate), tone(gate.verdict())) + "\n";
     let left_out = left_out::painted(&gate.rows_left_out(), screen);
-    [verdict, left_out, "\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes)].concat()
+    [verdict, left_out, "\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes(gate))].concat()
+}
+
+/// What the columns mean, and what is to be known of the rows: a line each.
+pub(super) fn notes(gate: &Gate) -> String {
+    let inputs = gate.results.iter().map(|measured| &measured.found.input);
+    explanation(gate) + &legend::under(&gate.results, &gate.names, inputs)
 }
 
 fn tone(verdict: Verdict) -> Tone {
@@ -81,14 +85,14 @@ fn decided(line: &Line) -> String {
 }
 
 /// What failed, then what is not measured or undecided, then what passed, unless that is much.
-fn lines(gate: &Gate) -> Vec<&Line> {
+pub(super) fn lines(gate: &Gate) -> Vec<&Line> {
     let passed: Vec<&Line> = gate.lines_of(Verdict::Passed).collect();
     let shown = if passed.len() > MOST_PASSED { &[][..] } else { &passed[..] };
     let worse = Verdict::ALL.into_iter().filter(|verdict| *verdict != Verdict::Passed);
     worse.flat_map(|verdict| gate.lines_of(verdict)).chain(shown.iter().copied()).collect()
 }
 
-fn table(gate: &Gate, lines: &[&Line]) -> Grid {
+pub(super) fn table(gate: &Gate, lines: &[&Line]) -> Grid {
     let lines = || lines.iter();
     let significant = 1.0 - gate.level;
     let mut table = Grid::default();

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
@@ -27,6 +28,7 @@ pub(crate) struct IpcTable {
     names: Vec<String>,
     /// The first row of each batch, and at last the number of all rows.
     first_rows: Vec<u64>,
+    expansion: Expansion,
 }
 
 /// A reader of a file can go to any batch, so that each thread has one of its own.
@@ -51,7 +53,7 @@ impl IpcTable {
             true => open(path, |file| Ok(StreamReader::try_new(file, None)?.schema()))?,
             false => open(path, |file| Ok(FileReader::try_new(file, None)?.schema()))?,
         };
-        Ok(IpcTable { path: path.to_owned(), is_stream, names: arrow::names(&schema), schema, first_rows })
+        Ok(IpcTable { path: path.to_owned(), is_stream, names: arrow::names(&schema), schema, first_rows, expansion })
     }
 
     fn file_reader(&self, places: &[usize]) -> Result<OfFile> {
@@ -76,6 +78,17 @@ impl IpcTable {
     fn stream_reader(&self, places: &[usize]) -> Result<StreamReader<BufReader<File>>> {
         open(&self.path, |file| StreamReader::try_new(file, Some(places.to_vec())))
     }
+}
+
+/// Rejects texts that take far more than the file: very many rows may view the same bytes.
+fn check_views(batch: &RecordBatch, expansion: Expansion) -> Result<()> {
+    for column in batch.columns() {
+        let values = column.as_any_dictionary_opt().map_or(&**column, |dictionary| &**dictionary.values());
+        if let Some(views) = values.as_string_view_opt() {
+            expansion.check(views.views().iter().map(|view| u64::from(*view as u32)).sum())?;
+        }
+    }
+    Ok(())
 }
 
 fn open<T>(path: &Path, read: impl FnOnce(BufReader<File>) -> Result<T, ArrowError>) -> Result<T> {
@@ -106,7 +119,12 @@ impl Table for IpcTable {
     fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
         let projection = self.projection(wanted)?;
         let mut reader = self.reader(&(0..self.names.len()).collect::<Vec<_>>())?;
-        Ok(Some(arrow::whole_rows(move || next(&mut *reader), projection, limit)))
+        let next = move || {
+            let batch = next(&mut *reader)?;
+            batch.iter().try_for_each(|batch| check_views(batch, self.expansion))?;
+            Ok(batch)
+        };
+        Ok(Some(arrow::whole_rows(next, projection, limit)))
     }
 
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
@@ -149,6 +167,7 @@ impl Stream for IpcStream<'_> {
             };
             let part = batch.and_then(|batch| {
                 let batch = batch.map(|batch| arrow::within(batch, first_row, self.limit));
+                batch.iter().try_for_each(|batch| check_views(batch, self.table.expansion))?;
                 guarded(FORMAT, || batch.map(|batch| self.projection.part(&batch, first_row)).transpose())
             });
             part.map_err(|error| Failure { first_row, error }).transpose()

@@ -14,11 +14,13 @@ mod json_lines;
 mod npy;
 mod numpy;
 pub(crate) mod parquet;
+mod parquet_footer;
 mod parquet_pages;
 mod parts;
 mod place;
 pub(crate) mod sketch_rows;
 mod text;
+mod thrift;
 mod window;
 
 pub(crate) use column::{Column, Role, Values};
@@ -115,6 +117,9 @@ impl Reading {
     }
 }
 
+/// Columns are compared by their names and listed in errors, which takes too long for more.
+const MOST_COLUMNS: usize = 100_000;
+
 /// Opens a file of columns.
 pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box<dyn Table>> {
     if let Some(compression) = Compression::of_file(path)
@@ -134,7 +139,7 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
     if reading.delimiter.is_some() && reading.delimiter == reading.decimal {
         bail!("--delimiter and --decimal must differ");
     }
-    Ok(match format {
+    let table: Box<dyn Table> = match format {
         Format::Csv => Box::new(csv::open(path, None, reading)?),
         Format::Tsv => Box::new(csv::open(path, Some(b'\t'), reading)?),
         Format::Jsonl => Box::new(json_lines::open(path, reading)?),
@@ -143,7 +148,11 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
         Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),
         Format::Npz => Box::new(numpy::NpzTable::open(path, reading.expansion(path))?),
         Format::Sketch => bail!("is a sketch, which has no columns"),
-    })
+    };
+    if table.names().len() > MOST_COLUMNS {
+        bail!("has {} columns, of which a file may have {MOST_COLUMNS}", table.names().len());
+    }
+    Ok(table)
 }
 
 /// The extension in lower case, without its dot.

@@ -15,7 +15,7 @@ use parquet::basic::Type;
 
 use super::{
     Expansion, Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read,
-    guarded, open_file, parquet_pages,
+    guarded, open_file, parquet_footer, parquet_pages,
 };
 
 const FORMAT: &str = "Parquet";
@@ -29,7 +29,8 @@ pub(crate) struct ParquetTable {
 
 impl ParquetTable {
     pub(crate) fn open(path: &Path, expansion: Expansion) -> Result<Self> {
-        let file = open_file(path)?;
+        let mut file = open_file(path)?;
+        parquet_footer::check(&mut file)?;
         let metadata = guarded(FORMAT, || ArrowReaderMetadata::load(&file, Default::default()).map_err(failed))?;
         Ok(ParquetTable { path: path.to_owned(), names: arrow::names(metadata.schema()), metadata, expansion })
     }
@@ -53,8 +54,10 @@ impl ParquetTable {
 
     /// Rejects columns that would take far more memory than the file has bytes, decompressed or
     /// decoded: a page of one value is a few bytes for any number of rows.
-    fn check_sizes(&self, places: &[usize], limit: u64) -> Result<()> {
-        let (mut n_bytes, mut first_row) = (0_u64, 0_u64);
+    ///
+    /// Returns the bytes of the longest chunk of a column.
+    fn check_sizes(&self, places: &[usize], limit: u64) -> Result<u64> {
+        let (mut n_bytes, mut first_row, mut longest) = (0_u64, 0_u64, 0);
         let pages = parquet_pages::Pages::of_file(&self.path)?;
         for group in self.metadata.metadata().row_groups() {
             if first_row >= limit {
@@ -66,13 +69,23 @@ impl ParquetTable {
                     continue;
                 }
                 let size = |stated: i64| u64::try_from(stated).unwrap_or(0);
-                let decoded = size(column.num_values()).saturating_mul(width(column.column_type()));
-                let decompressed = size(column.uncompressed_size()).max(pages.decompressed(column.byte_range())?);
-                n_bytes = n_bytes.saturating_add(decoded.max(decompressed));
+                let width = width(column.column_type());
+                let decoded = size(column.num_values()).saturating_mul(width);
+                let of_pages = pages.decompressed(column.byte_range(), width)?;
+                let decompressed = size(column.uncompressed_size()).max(of_pages);
+                let n_bytes_here = decoded.max(decompressed);
+                longest = longest.max(n_bytes_here);
+                n_bytes = n_bytes.saturating_add(n_bytes_here);
                 self.expansion.check(n_bytes)?;
             }
         }
-        Ok(())
+        Ok(longest)
+    }
+
+    /// The same for all rows of all columns.
+    pub(super) fn check_all_sizes(&self) -> Result<u64> {
+        let places: Vec<usize> = (0..self.names.len()).collect();
+        self.check_sizes(&places, u64::MAX)
     }
 
     /// The batches of some row groups; each reader has a file of its own, since it moves in it.

@@ -17,7 +17,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use rayon::prelude::*;
 
-use super::{Role, arrow, extension, guarded, open_file};
+use super::parquet::ParquetTable;
+use super::{Expansion, Role, arrow, expansion, extension, guarded, open_file, parquet_footer};
 use crate::dataset::groups::By;
 use crate::dataset::sketches::{Groups, Sketches};
 
@@ -26,6 +27,9 @@ const SKETCH: &str = "sketch";
 /// The extension that such files are given.
 pub(crate) const EXTENSION: &str = "parquet";
 const FORMAT: &str = "Parquet";
+
+/// Bytes of sketches that are decoded at once. A word of a dictionary is copied for each row.
+const AT_ONCE: u64 = 64 << 20;
 
 /// Whether a file is Parquet and has sketches in its rows, or a folder has such files.
 pub(crate) fn is_one(path: &Path) -> bool {
@@ -53,7 +57,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 fn is_file_of_rows(path: &Path) -> bool {
     let metadata = || {
         guarded(FORMAT, || {
-            let file = open_file(path)?;
+            let mut file = open_file(path)?;
+            parquet_footer::check(&mut file)?;
             Ok(ArrowReaderMetadata::load(&file, Default::default())?)
         })
     };
@@ -101,7 +106,10 @@ struct Rows {
 
 impl Rows {
     fn add(&mut self, path: &Path) -> Result<()> {
+        let expansion = Expansion::new(open_file(path)?.metadata()?.len(), expansion::DEFAULT);
+        let longest = ParquetTable::open(path, expansion)?.check_all_sizes()?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(open_file(path)?)?;
+        let builder = builder.with_batch_size((AT_ONCE / longest.max(1)).clamp(1, 1024) as usize);
         let schema = builder.schema().clone();
         let place = place(&schema).with_context(|| format!("no binary column {SKETCH:?}"))?;
         let keys: Vec<usize> = (0..schema.fields().len()).filter(|key| *key != place).collect();
@@ -112,13 +120,15 @@ impl Rows {
             let shown = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             bail!("files of one folder must have the same keys, got {} and {}", shown(&by), shown(&names));
         }
-        let mut first_row = 0;
+        let (mut first_row, mut n_bytes) = (0, 0);
         for batch in builder.build()? {
             let batch = batch?;
             for row in 0..batch.num_rows() {
                 let at = || format!("row {}", first_row + row);
                 let bytes = bytes(batch.column(place), row).with_context(at)?;
                 let sketch = Sketch::from_bytes(bytes).with_context(at)?;
+                n_bytes += (bytes.len() + sketch.memory()) as u64;
+                expansion.check(n_bytes)?;
                 match &mut self.all {
                     None => self.all = Some(sketch.clone()),
                     Some(all) => all.merge(&sketch).with_context(at)?,

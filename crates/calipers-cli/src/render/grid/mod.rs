@@ -2,6 +2,7 @@
 //! where it is cut, this file draws.
 
 mod fit;
+mod markdown;
 
 use std::ops::Range;
 
@@ -9,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::render::screen::{Screen, Tone};
 use fit::{Block, Shape};
+pub(crate) use markdown::escaped as escaped_markdown;
 
 /// Between two columns.
 const GAP: &str = "  ";

@@ -82,6 +82,7 @@ pub struct CoefficientInterval {
 
 /// The coefficients of the regression with their intervals, and the test.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CoxInference {
     /// a, next to the slope: 0 if calibrated.
     pub intercept: CoefficientInterval,

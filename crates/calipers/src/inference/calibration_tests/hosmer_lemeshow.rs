@@ -17,6 +17,7 @@ const EXPECTED: f64 = 5.0;
 
 /// Where groups of rows end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Quantiles {
     /// At the rows where the share of the weight passes 1/G, 2/G and so on.
     #[default]

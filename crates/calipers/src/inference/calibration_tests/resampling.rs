@@ -13,6 +13,7 @@ use crate::watch;
 
 /// Where a p-value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum NullDistribution {
     /// The limit for many rows where the test documents it as good; otherwise outcomes are drawn.
     #[default]

@@ -36,6 +36,7 @@ impl NBins {
 
 /// What bins have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Equal width.
     #[default]
@@ -52,6 +53,7 @@ names! { Strategy, "strategy";
 /// Another tool, whose edges and floating-point type are reproduced. Its sums are not: ours are
 /// compensated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compat {
     /// scikit-learn's `calibration_curve`: bins (a, b], double-precision edges k · (1/B).
     Sklearn,

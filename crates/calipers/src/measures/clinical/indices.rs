@@ -10,6 +10,7 @@ use crate::setters::setters;
 
 /// Which index of the gaps [`CalibrationIndex`] reports as its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum IndexStatistic {
     /// The mean: ICI, the integrated calibration index.
     #[default]
@@ -98,6 +99,7 @@ pub struct CalibrationIndex {
 
 /// All indices of [`CalibrationIndex`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CalibrationIndices {
     /// Mean gap.
     pub ici: f64,

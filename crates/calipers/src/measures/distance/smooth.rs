@@ -57,6 +57,7 @@ measure! {
 
 /// A function that attains the smooth calibration error.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SmoothWitness {
     /// Distinct probabilities, ascending.
     pub probabilities: Vec<f64>,

@@ -20,6 +20,7 @@ use triweight::Triweight;
 
 /// How wide the kernel of a density estimate is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub enum Bandwidth {
     /// Chosen automatically, by the rule of the measure.
     #[default]
@@ -32,6 +33,7 @@ or_auto! { Bandwidth, "bandwidth", "a number, or \"auto\""; Auto or Value(f64) }
 
 /// The kernel of [`KdeEce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum KdeKernel {
     /// 35/32 (1 - u²)³, whose bandwidth is its standard deviation: it reaches three of them.
     #[default]

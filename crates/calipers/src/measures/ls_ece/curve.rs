@@ -15,6 +15,7 @@ use crate::watch;
 ///
 /// LS-ECE is the mean of |outcome_rate - t| under this density.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LsCurve {
     /// The smoothed probabilities t, in (0, 1).
     pub probabilities: Vec<f64>,

@@ -225,6 +225,11 @@ fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, 
             (panels[lane], places[lane]) = (panel, theta - 0.5);
             remainders[lane] += weights[lane] * Lagrange::remainder::<M>(places[lane]);
         }
+        // Apart from the sums, so that rows do not wait for each other.
+        let mut node_weights = [[0.0; M]; LANES];
+        for lane in 0..LANES {
+            node_weights[lane] = plan.lagrange.weights::<M>(places[lane]);
+        }
         for lane in 0..n {
             // A row without weight may be beyond the pages.
             if weights[lane] == 0.0 {
@@ -236,11 +241,14 @@ fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, 
             };
             let outcome = usize::from(points.outcomes[start + lane]);
             let first = page + outcome * PAGE_NODES + panels[lane].rem_euclid(PAGE) as usize;
-            let masses = &mut grid.masses[first..first + M];
-            let node_weights = plan.lagrange.weights::<M>(places[lane]);
-            for (mass, node_weight) in masses.iter_mut().zip(&node_weights) {
-                *mass += weights[lane] * node_weight;
+            // proof: a page has room for M nodes from each of its panels on
+            let masses = grid.masses[first..].first_chunk_mut::<M>().expect("room for the nodes");
+            // By way of a copy, which no other memory can overlap.
+            let mut sums = *masses;
+            for k in 0..M {
+                sums[k] += weights[lane] * node_weights[lane][k];
             }
+            *masses = sums;
         }
     }
     grid.remainder += remainders.iter().sum::<f64>();

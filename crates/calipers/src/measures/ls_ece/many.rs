@@ -86,14 +86,10 @@ impl LsEce {
     fn sigma_of_some(&self, rows: PlainRows<'_>) -> f64 {
         const SOME: usize = 1 << 10;
         let n = rows.len();
-        let logits: Vec<(f64, f64)> = (0..n)
-            .step_by((n / SOME).max(1))
-            .map(|row| {
-                let p = points::clipped(rows.probabilities.get(row), self.clip);
-                (p * (1.0 - p), self.link.inverse(p, 1.0 - p))
-            })
-            .collect();
-        sigma::rule(sigma::spread_of(logits.iter().copied()), n as f64)
+        let some = (0..n).step_by((n / SOME).max(1)).map(|row| points::clipped(rows.probabilities.get(row), self.clip));
+        let (counts, logits): (Vec<f64>, Vec<f64>) =
+            some.map(|p| (p * (1.0 - p), self.link.inverse(p, 1.0 - p))).unzip();
+        sigma::rule(sigma::spread_of(&counts, &logits), n as f64)
     }
 }
 

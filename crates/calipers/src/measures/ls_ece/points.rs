@@ -4,6 +4,7 @@ use crate::Error;
 use crate::data::{BinaryView, Rows, Scale};
 use crate::link::Link;
 use crate::measures::Probabilities;
+use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
@@ -53,7 +54,10 @@ impl Points {
             ..Points::default()
         };
         for chunk in chunks {
-            if let Some(place) = chunk.logits.iter().position(|logit| !logit.is_finite()) {
+            // All of them first, which the compiler does in vectors.
+            let all_finite = chunk.logits.iter().fold(true, |all, logit| all & logit.is_finite());
+            let place = if all_finite { None } else { chunk.logits.iter().position(|logit| !logit.is_finite()) };
+            if let Some(place) = place {
                 let row = (points.logits.len() + place) as u64;
                 return Err(Error::InvalidLogit { row, class: None, value: chunk.logits[place] });
             }
@@ -88,7 +92,7 @@ impl Points {
         logit_error: f64,
         largest_logit_error: f64,
     ) -> Self {
-        let range = range_of(&logits, &weights);
+        let Extent { range, .. } = extent(&logits, &weights, &vec![0.0; logits.len()]);
         let weights = Some(weights);
         let mut points =
             Points { logits, outcomes, weights, logit_error, largest_logit_error, range, ..Points::default() };
@@ -154,43 +158,65 @@ impl Points {
                 link.inverse_all(&mut rows.scores, &mut errors);
             }
         }
-        let (mut logit_error, mut largest_logit_error) = ([0.0; LANES], [0.0_f64; LANES]);
-        let lanes = rows.scores.chunks(LANES).zip(rows.weights.chunks(LANES)).zip(errors.chunks(LANES));
-        for ((logits, weights), errors) in lanes {
-            for lane in 0..logits.len() {
-                let logit = logits[lane];
-                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
-                let error = errors[lane] + 2.0 * f64::EPSILON * logit.abs();
-                let error = if logit.abs() > FAR { 0.0 } else { error };
-                logit_error[lane] += weights[lane] * error;
-                largest_logit_error[lane] = largest_logit_error[lane].max(error);
-            }
-        }
+        let Extent { range, logit_error, largest_logit_error } = extent(&rows.scores, &rows.weights, &errors);
         Points {
-            range: range_of(&rows.scores, &rows.weights),
+            range,
             logits: rows.scores,
             outcomes: rows.outcomes,
             weights: Some(rows.weights),
             n_clipped,
-            logit_error: logit_error.iter().sum(),
-            largest_logit_error: largest_logit_error.into_iter().fold(0.0, f64::max),
+            logit_error,
+            largest_logit_error,
             ..Points::default()
         }
     }
 }
 
-/// Sums side by side: in one, each addition would wait for the one before.
-const LANES: usize = 8;
+/// Where logits are, and how far off.
+struct Extent {
+    /// Smallest and largest logit that has weight.
+    range: (f64, f64),
+    /// Σ weight · error.
+    logit_error: f64,
+    largest_logit_error: f64,
+}
 
-/// Smallest and largest logit that has weight.
-fn range_of(logits: &[f64], weights: &[f64]) -> (f64, f64) {
-    let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
-    for (logits, weights) in logits.chunks(LANES).zip(weights.chunks(LANES)) {
-        for lane in 0..logits.len() {
-            let (low, high) = if weights[lane] > 0.0 { (logits[lane], logits[lane]) } else { EMPTY };
-            min[lane] = if low < min[lane] { low } else { min[lane] };
-            max[lane] = if high > max[lane] { high } else { max[lane] };
+dispatched! {
+    /// The extent of logits of which each is off by its error.
+    fn extent / extent_portable(logits: &[f64], weights: &[f64], errors: &[f64]) -> Extent {
+        // Side by side: in one sum, each addition would wait for the one before.
+        const LANES: usize = 8;
+        let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
+        let (mut sums, mut largest) = ([0.0; LANES], [0.0; LANES]);
+        let mut add = |logits: &[f64; LANES], weights: &[f64; LANES], errors: &[f64; LANES]| {
+            for lane in 0..LANES {
+                let (logit, weight) = (logits[lane], weights[lane]);
+                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
+                let error = errors[lane] + 2.0 * f64::EPSILON * logit.abs();
+                let error = if logit.abs() > FAR { 0.0 } else { error };
+                sums[lane] += weight * error;
+                // Comparisons rather than `max`, which is not compiled to one instruction.
+                largest[lane] = if error > largest[lane] { error } else { largest[lane] };
+                let (low, high) = if weight > 0.0 { (logit, logit) } else { EMPTY };
+                min[lane] = if low < min[lane] { low } else { min[lane] };
+                max[lane] = if high > max[lane] { high } else { max[lane] };
+            }
+        };
+        let [blocks, weight_blocks, error_blocks] = [logits, weights, errors].map(|values| values.as_chunks::<LANES>());
+        for ((logits, weights), errors) in blocks.0.iter().zip(weight_blocks.0).zip(error_blocks.0) {
+            add(logits, weights, errors);
+        }
+        // What is left, with logits of 0 that have no weight.
+        let [logits, weights, errors] = [blocks, weight_blocks, error_blocks].map(|(_, rest)| {
+            let mut block = [0.0; LANES];
+            block[..rest.len()].copy_from_slice(rest);
+            block
+        });
+        add(&logits, &weights, &errors);
+        Extent {
+            range: min.into_iter().zip(max).fold(EMPTY, hull),
+            logit_error: sums.iter().sum(),
+            largest_logit_error: largest.into_iter().fold(0.0, f64::max),
         }
     }
-    min.into_iter().zip(max).fold(EMPTY, hull)
 }

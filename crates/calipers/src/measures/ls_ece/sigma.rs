@@ -4,7 +4,8 @@ use super::points::Points;
 use crate::data::BinaryView;
 use crate::link::Link;
 use crate::measure::or_auto;
-use crate::numerics::sum::Sum;
+use crate::numerics::dispatch::dispatched;
+use crate::numerics::sum::{LANES, LaneSum};
 use crate::{Error, error};
 
 /// The scale of the noise.
@@ -94,29 +95,88 @@ const UNRESOLVED: f64 = 0.1;
 /// The standard deviation of logits in which each counts with p (1 - p) times its weight; 0 where
 /// all predictions are sure.
 pub(super) fn spread(points: &Points, link: &dyn Link) -> f64 {
-    let counts = |index: usize| {
-        let (response, complement) = link.both(points.logits[index]);
-        points.weight(index) * response * complement
-    };
-    let counts: Vec<f64> = (0..points.len()).map(counts).collect();
-    spread_of(counts.iter().copied().zip(points.logits.iter().copied()))
+    let mut counts = vec![0.0; points.len()];
+    let mut complements = counts.clone();
+    link.both_all(&points.logits, &mut counts, &mut complements);
+    counts.iter_mut().zip(&complements).for_each(|(response, complement)| *response *= complement);
+    if let Some(weights) = &points.weights {
+        counts.iter_mut().zip(weights).for_each(|(count, weight)| *count *= weight);
+    }
+    spread_of(&counts, &points.logits)
 }
 
 /// The same for logits with what they count.
-pub(super) fn spread_of(logits: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-    // A logit so far out that it counts nothing may be too large for a square.
-    let counted = || logits.clone().filter(|(count, _)| *count > 0.0);
-    // Side by side: each addition of a sum waits for the one before.
-    let (mut total, mut weighted) = (Sum::default(), Sum::default());
-    counted().for_each(|(count, h)| {
-        total.add(count);
-        weighted.add(count * h);
-    });
-    let total = total.value();
+pub(super) fn spread_of(counts: &[f64], logits: &[f64]) -> f64 {
+    let (total, weighted) = first_moments(counts, logits);
     if !(total > 0.0) {
         return 0.0;
     }
-    let mean = weighted.value() / total;
-    let squares = counted().map(|(count, h)| count * (h - mean) * (h - mean)).collect::<Sum>().value();
+    let squares = second_moment(counts, logits, weighted / total);
     (squares / total).max(0.0).sqrt()
+}
+
+dispatched! {
+    /// Σ c and Σ c h.
+    fn first_moments / first_moments_portable(counts: &[f64], logits: &[f64]) -> (f64, f64) {
+        let (mut total, mut weighted) = (LaneSum::default(), LaneSum::default());
+        for (counts, logits) in counts.chunks(LANES).zip(logits.chunks(LANES)) {
+            let (counts, mut logits) = (block(counts), block(logits));
+            for lane in 0..LANES {
+                logits[lane] = counts[lane] * if counts[lane] > 0.0 { logits[lane] } else { 0.0 };
+            }
+            total.add(counts);
+            weighted.add(logits);
+        }
+        (total.value(), weighted.value())
+    }
+}
+
+dispatched! {
+    /// Σ c (h - mean)².
+    fn second_moment / second_moment_portable(counts: &[f64], logits: &[f64], mean: f64) -> f64 {
+        let mut squares = LaneSum::default();
+        for (counts, logits) in counts.chunks(LANES).zip(logits.chunks(LANES)) {
+            let (counts, mut logits) = (block(counts), block(logits));
+            for lane in 0..LANES {
+                let apart = if counts[lane] > 0.0 { logits[lane] - mean } else { 0.0 };
+                logits[lane] = counts[lane] * apart * apart;
+            }
+            squares.add(logits);
+        }
+        squares.value()
+    }
+}
+
+/// Some values, filled up with 0. A logit so far out that it counts nothing may be too large for a
+/// square: sums take 0 in its place, too.
+#[inline(always)]
+fn block(values: &[f64]) -> [f64; LANES] {
+    match values.first_chunk() {
+        Some(values) => *values,
+        None => {
+            let mut block = [0.0; LANES];
+            block[..values.len()].copy_from_slice(values);
+            block
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_the_deviation_of_what_counts() {
+        let logits: Vec<f64> = (0..1001).map(|k| (f64::from(k) * 0.37).sin() * 5.0).chain([1e300, -1e200]).collect();
+        let counts: Vec<f64> = (0..1001).map(|k| f64::from(k % 7)).chain([0.0, 0.0]).collect();
+        let total: f64 = counts.iter().sum();
+        let mean = counts.iter().zip(&logits).map(|(c, h)| c * h).sum::<f64>() / total;
+        let variance = counts.iter().zip(&logits).map(|(c, h)| c * (h - mean) * (h - mean)).sum::<f64>() / total;
+        assert!((spread_of(&counts, &logits) / variance.sqrt() - 1.0).abs() < 1e-13);
+        assert_eq!(spread_of(&[0.0; 3], &[1.0, 2.0, 1e300]), 0.0);
+        let of = |moments: (f64, f64)| [moments.0, moments.1].map(f64::to_bits);
+        assert_eq!(of(first_moments(&counts, &logits)), of(first_moments_portable(&counts, &logits)));
+        let squares = [second_moment(&counts, &logits, mean), second_moment_portable(&counts, &logits, mean)];
+        assert_eq!(squares[0].to_bits(), squares[1].to_bits());
+    }
 }

@@ -19,8 +19,8 @@
 //!    over m - 1 panels as weight. That weight is unimodal and at most m / ((m - 1) Δ), so its
 //!    copies for all panels sum to at most min(m, 1 + m / (m - 1)) / Δ at any point. In all: that
 //!    factor, times the mean of |w| / m!, times S Δ^m M.
-//! 4. *Sign changes.* ∫|P| is exact up to pieces of at most 2^-8 panels that may hide a root; they
-//!    are added up.
+//! 4. *Sign changes.* ∫|P| is exact up to pieces of at most 2^-8 panels that may hide a root; what
+//!    they may hide is added up.
 //! 5. *Logits.* An error δ_i in a logit, or in its place on the grid, costs at most s_i N_1 δ_i.
 //! 6. *Rounding*, by the count of operations of each sum.
 //!
@@ -173,14 +173,16 @@ fn integrate_block(
         [false, true].map(|outcome| taps.convolve(&grid.masses(outcome, nodes.start - reach..nodes.end + reach)));
     let smoothed_by_outcome = smoothed[0].values.iter().zip(&smoothed[1].values);
     let residuals: Vec<f64> = match integrand {
-        Integrand::Paper => nodes
-            .zip(smoothed_by_outcome)
-            .map(|(node, (negatives, positives))| {
-                let u = node as f64 * plan.spacing;
-                let (response, complement) = kernel.link.both(u);
-                complement * positives - response * negatives
-            })
-            .collect(),
+        Integrand::Paper => {
+            let logits: Vec<f64> = nodes.map(|node| node as f64 * plan.spacing).collect();
+            let mut responses = vec![0.0; logits.len()];
+            let mut complements = responses.clone();
+            kernel.link.both_all(&logits, &mut responses, &mut complements);
+            let both = responses.iter().zip(&complements);
+            both.zip(smoothed_by_outcome)
+                .map(|((response, complement), (negatives, positives))| complement * positives - response * negatives)
+                .collect()
+        }
         Integrand::Residual => smoothed_by_outcome.map(|(negatives, positives)| positives - negatives).collect(),
     };
     let AbsIntegral { value, slack } = panels.of_abs(&residuals);

@@ -233,6 +233,7 @@ impl ClassMap {
 
 /// The name of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Label {
     /// A whole number.
     Number(i64),

@@ -24,9 +24,9 @@ impl<'a> Object<'a> {
         Ok(Object { place: String::new(), entries, read: RefCell::default() })
     }
 
-    /// The full name of a key, in quotes.
+    /// The full name of a key, in quotes, which may be one of a stranger.
     pub(super) fn name(&self, key: &str) -> String {
-        format!("\"{}{key}\"", self.place)
+        shown(&Value::from(format!("{}{key}", self.place)))
     }
 
     fn wrong(&self, key: &str, rule: &str, value: &Value) -> Error {

@@ -24,8 +24,10 @@ use crate::watch;
 /// distribution that it has then.
 const MANY: usize = 1 << 22;
 
-/// Slopes at which sums over rows are computed for the draws.
+/// Slopes on each side of the identity at which sums over rows are computed for the draws: fewer
+/// for many scores, whose slope is known so well that all draws are near it.
 const NODES: i32 = 20;
+const NODES_OF_MANY: i32 = 5;
 
 impl CrossFit {
     /// The gain and the verdict for rows of classes: see [`CrossFit`], and
@@ -330,6 +332,8 @@ struct Draws<'a> {
     /// Slopes in units of [`ClassScores::unit`], ascending, with Σ ω log Σ_j e^-x_j, its derivative
     /// (less the mean distance) and the second derivative. The middle one is the identity.
     nodes: Vec<[f64; 4]>,
+    /// The place of the identity among them.
+    middle: usize,
 }
 
 impl<'a> Draws<'a> {
@@ -340,12 +344,14 @@ impl<'a> Draws<'a> {
         let information = rows.derivatives(one).1 * one * one;
         // Eight standard errors of the logarithm of the slope to both sides, within a factor of 20.
         let reach = (8.0 / (rows.effective_n * information).sqrt()).min(3.0);
+        let is_many = scores.len() * scores.n_classes() > MANY;
+        let n_nodes = if is_many && reach < 0.5 { NODES_OF_MANY } else { NODES };
         let node = |k: i32| {
-            let slope = one * (reach * f64::from(k) / f64::from(NODES)).exp();
+            let slope = one * (reach * f64::from(k) / f64::from(n_nodes)).exp();
             let (first, second, loss) = rows.derivatives(slope);
             [slope, loss - slope * distance, first - distance, second]
         };
-        Draws { scores, rows, nodes: (-NODES..=NODES).map(node).collect() }
+        Draws { scores, rows, nodes: (-n_nodes..=n_nodes).map(node).collect(), middle: n_nodes as usize }
     }
 
     /// The floor for a gain of that value.
@@ -355,7 +361,7 @@ impl<'a> Draws<'a> {
         let by_row = self.scores.len() * self.scores.n_classes() <= MANY;
         let cumulated = if by_row { self.cumulated(one) } else { Vec::new() };
         let spread = self.rows.spread(one);
-        let middle = &self.nodes[NODES as usize];
+        let middle = &self.nodes[self.middle];
         let gains = parallel::map(n_resamples as usize, |draw| {
             watch::draw_begins();
             let seed = seed_of_draw(random_state, draw as u64);
@@ -393,7 +399,7 @@ impl<'a> Draws<'a> {
     fn gain(&self, distance: f64) -> f64 {
         // Σ ω log Σ + slope · distance, with two derivatives by the slope.
         let at = |node: &[f64; 4]| (node[0], [node[1] + node[0] * distance, node[2] + distance, node[3]]);
-        let before = at(&self.nodes[NODES as usize]).1[0];
+        let before = at(&self.nodes[self.middle]).1[0];
         // The derivative rises with the slope: beyond the nodes the last of them is taken.
         let above = self.nodes.partition_point(|node| node[2] + distance < 0.0);
         let after = match above {

@@ -82,7 +82,8 @@ pub(crate) struct Redrawn<'a> {
 
 impl Redrawn<'_> {
     pub(crate) fn floor(&self, atoms: &Atoms, n_resamples: u64, random_state: u64) -> Result<GainFloor, Error> {
-        let pooled = self.pooled(atoms);
+        let is_counted = self.is_counted();
+        let pooled = if is_counted { Self::pooled(atoms) } else { atoms.clone() };
         let design = Design::new(self.options.method, &pooled);
         let value = self.gain(&design, &pooled)?;
         let correlated = self.clusters.map(|clusters| self.correlated(clusters));
@@ -92,7 +93,7 @@ impl Redrawn<'_> {
             let seed = seed_of_draw(random_state, draw as u64);
             let drawn = match (&correlated, self.clusters) {
                 (Some(correlated), Some(clusters)) => self.draw_clusters(correlated, clusters, seed),
-                _ if self.is_counted() => draw_counts(&pooled, seed),
+                _ if is_counted => draw_counts(&pooled, seed),
                 _ => self.draw_rows(seed),
             };
             self.drawn_gain(&design, &drawn)
@@ -100,7 +101,7 @@ impl Redrawn<'_> {
         Ok(GainFloor::of(value, gains, random_state))
     }
 
-    /// Whether an atom is a number of equal rows.
+    /// Whether an atom is a number of equal rows; asks every row.
     fn is_counted(&self) -> bool {
         self.clusters.is_none() && (self.ordered.counts || self.ordered.is_unweighted())
     }
@@ -123,8 +124,8 @@ impl Redrawn<'_> {
     }
 
     /// The atoms, or cells of them where they are many.
-    fn pooled(&self, atoms: &Atoms) -> Atoms {
-        if atoms.atoms.len() <= MANY || !self.is_counted() {
+    fn pooled(atoms: &Atoms) -> Atoms {
+        if atoms.atoms.len() <= MANY {
             return atoms.clone();
         }
         let cell = |atom: &Atom| (atom.h * CELLS).round();

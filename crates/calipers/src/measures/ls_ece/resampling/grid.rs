@@ -175,6 +175,13 @@ impl Grid {
         residuals
     }
 
+    /// What a surplus of 1 of a cell adds to G: the first node, and the values from there on.
+    pub(super) fn gaps_of_surplus(&self, cell: &Cell) -> (usize, Vec<f64>) {
+        let factor = if cell.sums.variance > SURE { 1.0 / (cell.sums.variance * self.total_weight) } else { 0.0 };
+        let masses = cell.sums.variance_masses.map(|mass| factor * mass);
+        self.nodes.smooth_panel(cell.first, &masses[..self.order])
+    }
+
     /// The noise of G at every node for independent rows.
     pub(super) fn noise(&self) -> Noise {
         Noise { shown: self.deviations(), null: self.null_deviations() }

@@ -24,10 +24,12 @@ mod gaps_at_rows;
 mod grid;
 mod nodes;
 mod panels;
+mod patches;
 mod resampler;
 mod rows;
 mod slopes;
 mod spacing;
+mod tilted;
 
 use super::LsEce;
 use super::points::Points;

@@ -96,6 +96,12 @@ impl Nodes {
         self.smoother.convolve(&masses.0)
     }
 
+    /// The same for the masses of one panel, whose first node is at this place among masses: only
+    /// where it is not 0, and the first node of that.
+    pub(super) fn smooth_panel(&self, first: usize, masses: &[f64]) -> (usize, Vec<f64>) {
+        (first - 2 * self.smoother.reach(), self.smoother.convolve_few(masses))
+    }
+
     /// Σ mass K(u - h)² at every node u.
     pub(super) fn smooth_by_square(&self, masses: &Masses) -> Vec<f64> {
         self.squared.convolve(&masses.0)
@@ -205,7 +211,8 @@ impl Cubic {
                 right = x;
             }
             let next = x - value / (first + x * (2.0 * second + x * 3.0 * third));
-            x = if left < next && next < right { next } else { 0.5 * (left + right) };
+            // At the root itself a step leads nowhere.
+            x = if left <= next && next <= right { next } else { 0.5 * (left + right) };
         }
         x
     }

@@ -87,6 +87,60 @@ struct Row {
     complement: f64,
 }
 
+/// Panels by their number, in the order in which they came.
+struct Table {
+    places: Places,
+    panels: Vec<(i64, Panel)>,
+}
+
+/// The place of each panel, or `NONE`.
+enum Places {
+    /// From the lowest number on: without hashing.
+    Near(i64, Vec<u32>),
+    /// Of logits so far apart that most panels between them are empty.
+    Far(HashMap<i64, u32>),
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Panels for each row, up to which a place is kept for all between the lowest and the highest.
+const MOST_PER_ROW: i64 = 4;
+
+impl Table {
+    /// For these panels; `None` where one has no number.
+    fn new(numbers: impl ExactSizeIterator<Item = Option<(i64, f64)>>) -> Option<Self> {
+        let n_rows = numbers.len() as i64;
+        let (mut lowest, mut highest) = (i64::MAX, i64::MIN);
+        for number in numbers {
+            let (number, _) = number?;
+            (lowest, highest) = (lowest.min(number), highest.max(number));
+        }
+        let places = match highest.saturating_sub(lowest) {
+            width if (0..MOST_PER_ROW * n_rows + 1024).contains(&width) => {
+                Places::Near(lowest, vec![NONE; width as usize + 1])
+            }
+            _ => Places::Far(HashMap::new()),
+        };
+        Some(Table { places, panels: Vec::new() })
+    }
+
+    fn at(&mut self, number: i64) -> &mut Panel {
+        let place = match &mut self.places {
+            Places::Near(lowest, places) => &mut places[(number - *lowest) as usize],
+            Places::Far(places) => places.entry(number).or_insert(NONE),
+        };
+        if *place == NONE {
+            *place = self.panels.len() as u32;
+            self.panels.push((number, Panel::default()));
+        }
+        &mut self.panels[*place as usize].1
+    }
+
+    fn each(&self, mut merge: impl FnMut(i64, &Panel)) {
+        self.panels.iter().for_each(|(number, panel)| merge(*number, panel));
+    }
+}
+
 /// Occupied panels in ascending order; `None` where doubles do not tell panels apart.
 pub(super) fn panels(
     points: &Points,
@@ -98,7 +152,7 @@ pub(super) fn panels(
     // A number of segments that depends on the data alone.
     let segment = points.len().div_ceil(64).max(parallel::CHUNK);
     let parts = parallel::map_chunks(points.len(), segment, |range| {
-        let mut panels: HashMap<i64, Panel> = HashMap::new();
+        let mut panels = Table::new(points.logits[range.clone()].iter().map(|logit| spacing.panel(*logit)))?;
         for index in range {
             let (weight, logit) = (points.weight(index), points.logits[index]);
             if weight == 0.0 {
@@ -111,15 +165,15 @@ pub(super) fn panels(
                 Origin::Cells { row_weights } => weight * row_weights.map_or(1.0, |weights| weights[index]),
             };
             let row = Row { outcome: points.outcomes[index], weight, squares, response, complement };
-            panels.entry(panel).or_default().add(row, &lagrange.weights_at(theta)[..spacing.order]);
+            panels.at(panel).add(row, &lagrange.weights_at(theta)[..spacing.order]);
         }
         Some(panels)
     });
     let mut all: BTreeMap<i64, Panel> = BTreeMap::new();
-    // Segment after segment: the order within a table does not matter, since its keys are all
+    // Segment after segment: the order within a table does not matter, since its numbers are all
     // different.
     for part in parts {
-        part?.iter().for_each(|(number, panel)| all.entry(*number).or_default().merge(panel));
+        part?.each(|number, panel| all.entry(number).or_default().merge(panel));
     }
     Some(all)
 }

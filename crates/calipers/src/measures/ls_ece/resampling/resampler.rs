@@ -4,7 +4,7 @@ use super::bracket;
 use super::bracket::Influences;
 use super::grid::{Grid, Noise};
 use super::slopes::Slopes;
-use crate::inference::{Bracket, Enclosure, PartBrackets, Resampler, SecondTest};
+use crate::inference::{Bracket, Enclosure, PartBrackets, RareDraws, Resampler, SecondTest};
 
 /// The part in which resamples of rows and of clusters differ.
 pub(super) trait Draws: Send + Sync {
@@ -35,6 +35,11 @@ pub(super) trait Draws: Send + Sync {
 
     /// Another test of calibration, where there is one.
     fn second_test<'a>(&'a self, _: &'a Grid) -> Option<SecondTest<'a>> {
+        None
+    }
+
+    /// Draws that often reach values of a small probability, where there are any.
+    fn rare_draws<'a>(&'a self, _: &'a Grid, _level: f64) -> Option<RareDraws<'a>> {
         None
     }
 }
@@ -87,6 +92,10 @@ impl<D: Draws> Resampler for GridResampler<D> {
 
     fn second_test(&self) -> Option<SecondTest<'_>> {
         self.draws.second_test(&self.grid)
+    }
+
+    fn rare_draws(&self, level: f64) -> Option<RareDraws<'_>> {
+        self.draws.rare_draws(&self.grid, level)
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {

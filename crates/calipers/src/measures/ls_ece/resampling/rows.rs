@@ -2,30 +2,37 @@
 
 use super::bracket::Influences;
 use super::grid::{Cell, Grid, Noise};
+use super::patches::Patches;
 use super::resampler::{Draws, Moments};
 use super::slopes::Slopes;
+use super::tilted::Tilted;
+use crate::inference::RareDraws;
 use crate::numerics::counts::{Count, Share};
 use crate::numerics::random::Normals;
 
 /// Draws of independent rows: the laws of each cell of the grid.
-pub(super) struct RowDraws(Vec<Laws>);
+pub(super) struct RowDraws {
+    laws: Vec<Laws>,
+    /// Where most cells have the same share in most draws.
+    patches: Option<Patches>,
+}
 
 /// The laws of a cell's resamples.
-struct Laws {
+pub(super) struct Laws {
     /// The share of outcomes 1, and its mean.
-    outcomes: Share,
+    pub(super) outcomes: Share,
     outcomes_mean: f64,
     /// What a unit of that share is as a sum of w (y - p).
-    outcomes_unit: f64,
+    pub(super) outcomes_unit: f64,
     /// The share that the rows have.
-    outcomes_seen: f64,
+    pub(super) outcomes_seen: f64,
     /// How often rows of each outcome are drawn, and how many there are.
     draws: [Count; 2],
     effective: [f64; 2],
 }
 
 impl Laws {
-    fn new(cell: &Cell) -> Self {
+    pub(super) fn new(cell: &Cell) -> Self {
         let sums = &cell.sums;
         let weight = sums.weight[0] + sums.weight[1];
         let effective_rows = weight * weight / (sums.squares[0] + sums.squares[1]);
@@ -48,7 +55,7 @@ impl Laws {
         }
     }
 
-    fn surplus(&self, share: f64) -> f64 {
+    pub(super) fn surplus(&self, share: f64) -> f64 {
         (share - self.outcomes_mean) * self.outcomes_unit
     }
 }
@@ -64,22 +71,34 @@ impl Influences for OfRows {
 
 impl RowDraws {
     pub(super) fn new(grid: &Grid) -> Self {
-        RowDraws(grid.cells.iter().map(Laws::new).collect())
+        let laws: Vec<Laws> = grid.cells.iter().map(Laws::new).collect();
+        RowDraws { patches: Patches::new(grid, &laws), laws }
+    }
+
+    /// ∫ |G| with the surpluses of some cells changed by so much from their usual ones.
+    fn value_of_changes(&self, grid: &Grid, changes: impl Iterator<Item = (usize, f64)>) -> f64 {
+        if let Some(patches) = &self.patches {
+            return patches.value(grid, changes);
+        }
+        let usual = self.laws.iter().map(|laws| laws.surplus(laws.outcomes.usual().0));
+        let mut surpluses: Vec<f64> = usual.collect();
+        changes.for_each(|(cell, change)| surpluses[cell] += change);
+        grid.value_of_surpluses(surpluses.into_iter())
     }
 
     /// Σ w (y - p) of each cell, as the rows have it.
     pub(super) fn seen_surpluses(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().map(|laws| laws.surplus(laws.outcomes_seen))
+        self.laws.iter().map(|laws| laws.surplus(laws.outcomes_seen))
     }
 
     /// The same for drawn outcomes.
     pub(super) fn drawn_surpluses(&self, random: &mut Normals) -> impl Iterator<Item = f64> {
-        self.0.iter().map(|laws| laws.surplus(laws.outcomes.draw(random)))
+        self.laws.iter().map(|laws| laws.surplus(laws.outcomes.draw(random)))
     }
 
     /// How often rows of a cell and outcome are drawn, over how often they are there.
     pub(super) fn drawn_factor(&self, cell: usize, outcome: usize, random: &mut Normals) -> f64 {
-        let laws = &self.0[cell];
+        let laws = &self.laws[cell];
         laws.draws[outcome].draw(random) / laws.effective[outcome]
     }
 }
@@ -107,11 +126,31 @@ impl Draws for RowDraws {
     }
 
     fn calibrated_value(&self, grid: &Grid) -> f64 {
-        grid.value_of_surpluses(self.seen_surpluses())
+        match &self.patches {
+            Some(patches) => {
+                let change = |laws: &Laws| (laws.outcomes_seen - laws.outcomes.usual().0) * laws.outcomes_unit;
+                patches.value(grid, self.laws.iter().map(change).enumerate())
+            }
+            None => grid.value_of_surpluses(self.seen_surpluses()),
+        }
     }
 
     fn calibrated_draw(&self, grid: &Grid, draw: u64) -> f64 {
-        grid.value_of_surpluses(self.drawn_surpluses(&mut Normals::new(draw)))
+        let mut random = Normals::new(draw);
+        match &self.patches {
+            Some(patches) => patches.draw(grid, &mut random),
+            None => grid.value_of_surpluses(self.drawn_surpluses(&mut random)),
+        }
+    }
+
+    fn rare_draws<'a>(&'a self, grid: &'a Grid, level: f64) -> Option<RareDraws<'a>> {
+        let tilted = Tilted::new(grid, &self.laws, level)?;
+        let weight = tilted.weight_of_rows(&self.laws);
+        let draw = move |draw: u64| {
+            let (changes, weight) = tilted.draw(draw);
+            (self.value_of_changes(grid, changes.into_iter()), weight)
+        };
+        Some(RareDraws { weight, draw: Box::new(draw) })
     }
 
     fn bootstrap_draw(&self, grid: &Grid, draw: u64) -> f64 {

@@ -59,15 +59,25 @@ impl TemperatureSketch {
         let mut report = InputReport { n_rows: reader.word()?, ..InputReport::default() };
         report.n_rounded = reader.word()?;
         report.n_ties = reader.word()?;
+        let mut n_left_out = Some(0u64);
         for kind in KINDS {
             let count = reader.word()?;
             if count > 0 {
                 report.left_out.insert(kind, count);
             }
+            n_left_out = n_left_out.and_then(|n| n.checked_add(count));
         }
+        require(report.n_rows <= MOST_ROWS, "more rows were read than fit")?;
+        let n_kept = n_left_out.and_then(|n_left_out| report.n_rows.checked_sub(n_left_out));
+        require(n_kept.is_some_and(|n_kept| n <= n_kept), "there are more rows than were read and not left out")?;
+        // So merging cannot overflow, since all rows together are at most `MOST_ROWS`.
+        let n_scores = report.n_rows * n_classes;
+        let counts_fit = report.n_ties <= report.n_rows && report.n_rounded <= n_scores && n_clipped <= n_scores;
+        require(counts_fit, "a count is larger than rows and classes allow")?;
         if version == VERSIONS[1] {
             report.n_inexact_sums = reader.word()?;
-            require((1..=n).contains(&report.n_inexact_sums), "the number of rows with inexact sums is out of range")?;
+            let has_room = (1..=report.n_rows).contains(&report.n_inexact_sums);
+            require(has_room, "the number of rows with inexact sums is out of range")?;
         }
         let [weight, square, own, mean] = [reader.sum()?, reader.sum()?, reader.sum()?, reader.sum()?];
         require((weight > 0) == (n > 0) && [square, own, mean].iter().all(|sum| *sum >= 0), "a sum is negative")?;

@@ -32,7 +32,7 @@ mod curve;
 mod sums;
 
 use curve::Curve;
-use sums::{BELOW, MOMENT_BITS, Sums, value};
+use sums::{BELOW, MOMENT_BITS, MOST_ROWS, Sums, value};
 
 use crate::data::{InputReport, Predictions};
 use crate::error::number;
@@ -153,6 +153,9 @@ impl TemperatureSketch {
         if self.clip != other.clip {
             return Err(unlike("clip", number(self.clip), number(other.clip)));
         }
+        let n_rows = self.report.n_rows.saturating_add(other.report.n_rows);
+        let rule = format!("at most {MOST_ROWS} in a temperature sketch");
+        Error::require(n_rows <= MOST_ROWS, "rows", rule, n_rows)?;
         let mut all = self.sums.clone();
         all.merge(&other.sums)?;
         self.sums = all;
