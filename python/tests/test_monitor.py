@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
+import time
 
 import calipers as cal
 import numpy as np
@@ -101,3 +103,23 @@ def test_what_is_no_window_is_an_error() -> None:
     with pytest.raises(cal.CalipersError, match="weights must be left out of a monitor"):
         monitor.update(weighted)
     assert monitor.n_windows == 0
+
+
+def test_a_look_at_a_busy_monitor_does_not_stop_other_threads() -> None:
+    monitor = cal.monitor(stream(3))
+    y, p = window(0.0, 1, n=4000)
+    update = threading.Thread(target=lambda: monitor.update((y, p), measure="smooth_ece", n_resamples=20_000))
+    update.start()
+    look = threading.Thread(target=lambda: monitor.to_json())
+    # The longest pause of this thread, which needs the GIL and not the monitor.
+    pauses, before = [], time.monotonic()
+    while update.is_alive():
+        if not look.ident and time.monotonic() - before > 0.01:
+            look.start()
+        start = time.monotonic()
+        time.sleep(0.001)
+        pauses.append(time.monotonic() - start)
+    took = time.monotonic() - before
+    look.join()
+    assert monitor.n_windows == 4
+    assert max(pauses) < 0.5 * took, (max(pauses), took)

@@ -124,3 +124,15 @@ def test_other_input_takes_the_long_way(monkeypatch: pytest.MonkeyPatch, counted
         short = outcome(call)
         assert short == the_long_way(monkeypatch, lambda: outcome(call))  # noqa: B023 (called at once)
     assert counted.n == 0
+
+
+def test_options_of_the_last_call_do_not_stay() -> None:
+    y, p = np.tile([0, 1, 1], 50), np.linspace(0.01, 0.99, 150)
+    options: list[dict[str, Any]] = [{}, {"sigma": 0.3}, {"sigma": 0.6}, {"link": "probit"}, {"sigma": np.float64(0.3)}]
+    alone = [float(cal.ls_ece(cal.Predictions(y, p), **each)) for each in options]
+    for _ in range(3):
+        assert [float(cal.ls_ece(y, p, **each)) for each in options] == alone
+    assert alone[1] == alone[4] and len(set(alone)) == 4
+    # A number that is made anew in each call is another object.
+    for k in range(1, 50):
+        assert cal.ls_ece(y, p, sigma=k / 10).settings["sigma"] == k / 10

@@ -188,7 +188,7 @@ LONG_CALLS = {
     "assess": "cal.assess(y, p, measure='smooth_ece', n_resamples=10_000_000)",
     "assess, a sketch": "cal.Sketch().update(y, p).assess(n_resamples=10_000_000)",
     "assess, classwise": "cal.assess(k, q, multiclass='classwise', n_resamples=1_000_000)",
-    "assess, clusters": "cal.assess(y, p, cluster=np.arange(len(y)) % 999, n_resamples=1_000_000)",
+    "assess, clusters": "cal.assess(y, p, cluster=np.arange(len(y)) % 999, n_resamples=10_000_000)",
     "compare": "cal.compare(y, {'a': p, 'b': p**1.1}, n_resamples=10_000_000)",
     "sweep": "cal.sweep(np.tile(y, 400), np.tile(p, 400), bins=range(1, 400))",
     "simulate": "cal.simulate('calibrated', 1000, runs=10_000_000)",
