@@ -20,6 +20,7 @@ is `<!-- not run: reason -->`, or `<!-- needs: module, ... -->` and one of the m
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import difflib
 import doctest
@@ -259,5 +260,21 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     return 1 if n_failed else 0
 
 
+def leave(codes: list[int]) -> None:
+    """End the process here, with the last of the exit codes, if there is one.
+
+    Spark, DuckDB and pyarrow have threads of C++. If one of them still runs while the interpreter takes its modules
+    down, the process is aborted, after every example has passed.
+    """
+    if codes:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(codes[-1])
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_codes: list[int] = []
+    # What is registered first is called last: after the clean-up of what the examples have imported.
+    atexit.register(leave, exit_codes)
+    exit_codes.append(main(sys.argv[1:]))
+    sys.exit(exit_codes[-1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import check_docs
@@ -153,3 +155,13 @@ def test_closing_line_and_exit_code(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert check_docs.main([], tmp_path) == 1
     out = capsys.readouterr().out
     assert "docs/more.md:2: failed" in out and out.endswith("1 passed, 1 failed\n")
+
+
+@pytest.mark.parametrize(("last", "code"), [("x = 1", 0), ("1 / 0", 1)], ids=["passes", "fails"])
+def test_what_packages_do_when_the_interpreter_ends_is_not_the_result(tmp_path: Path, last: str, code: int) -> None:
+    page = tmp_path / "page.md"
+    aborts = ["import os, sys", "class Thread:", "    def __del__(self, abort=os.abort):", "        abort()"]
+    page.write_text(python(*aborts, "sys.thread = Thread()", last))
+    done = subprocess.run([sys.executable, check_docs.__file__, page], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done
+    assert done.stdout.endswith(f"{1 - code} passed, {code} failed\n")
