@@ -97,6 +97,9 @@ def _floors(quick: bool) -> list[Line]:
 
 
 def _pictures(quick: bool) -> list[Line]:
+    # Imported here, since a process imports it once, whatever it draws.
+    import matplotlib.pyplot as plt  # noqa: F401
+
     found = []
     for n, display, report in ((1_000, None, 1.5), (4_000, 0.5, None), (10**6, 2.0, 5.0)):
         if quick and n == 10**6:

@@ -1,8 +1,9 @@
 """What action.yml runs: `calipers check`, with annotations and a summary of the job.
 
 The inputs are the variables CHECK_FILES and CHECK_MAX, with one entry on each line, and CHECK_ARGS,
-with options as in a shell. The table is printed and added to the file that GITHUB_STEP_SUMMARY
-names. The exit code is that of the command.
+with options as in a shell. The log has the table and the annotations. The command itself adds the
+table to the summary of the job (GITHUB_STEP_SUMMARY); this script adds the error if there is none.
+The exit code is that of the command.
 """
 
 from __future__ import annotations
@@ -31,18 +32,13 @@ def command(inputs: Mapping[str, str], annotations: Path) -> list[str]:
     return ["check", *maxima, *shlex.split(inputs.get("CHECK_ARGS", "")), *output, "--", *files]
 
 
-def summary(table: str, warnings: str) -> str:
-    """What the command printed, as Markdown: its first line as heading, and the rest as it is."""
-    text = table.strip() or warnings.strip() or "no output"
-    heading, _, rest = text.partition("\n")
-    body = "\n".join(part for part in (rest.strip(), warnings.strip() if table.strip() else "") if part)
+def failure(error: str) -> str:
+    """Markdown with an error of the command, which then writes no summary."""
     # A fence that is longer than any in the text, which may have names from files.
     fence = "```"
-    while fence in body or fence in heading:
+    while fence in error:
         fence += "`"
-    if not body:
-        return f"### calipers check\n\n{fence}text\n{heading}\n{fence}\n"
-    return f"### calipers check\n\n{fence}text\n{heading}\n\n{body}\n{fence}\n"
+    return f"### calipers check: error\n\n{fence}text\n{error.strip()}\n{fence}\n"
 
 
 def executable() -> str:
@@ -62,9 +58,9 @@ def main() -> int:
         noted = annotations.read_text(encoding="utf-8") if annotations.exists() else ""
     print(run.stdout, noted, sep="\n", end="", flush=True)
     print(run.stderr, end="", file=sys.stderr, flush=True)
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
+    if os.environ.get("GITHUB_STEP_SUMMARY") and not run.stdout:
         with open(os.environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8") as file:
-            file.write(summary(run.stdout, run.stderr))
+            file.write(failure(run.stderr))
     return run.returncode
 
 

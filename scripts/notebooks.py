@@ -51,6 +51,7 @@ def run(path: Path) -> Any:
     NotebookClient(
         notebook,
         timeout=TIME_LIMIT,
+        startup_timeout=TIME_LIMIT,
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from action_check import command, summary
+from action_check import command, failure
 from check_docs import ROOT, environment
 
 
@@ -39,14 +39,15 @@ def test_the_verdict_is_printed_annotated_and_summarised(
     assert done.returncode == code, done.stderr
     assert done.stdout.startswith(f"{verdict}: ")
     assert f"\n{annotation}" in done.stdout
-    assert written.startswith(f"### calipers check\n\n```text\n{verdict}: ")
-    assert "measure" in written and written.endswith("\n```\n")
+    assert written.startswith(f"### calipers check: {verdict}\n\n{verdict}: residual LS-ECE ")
+    assert "\n| verdict | measure | n | value | residual | interval | max | p | notes |\n" in written
 
 
 def test_an_error_is_in_the_summary_too(tmp_path: Path) -> None:
     done, written = run(tmp_path, CHECK_FILES="absent.csv", CHECK_MAX="ls-ece=0.05", CHECK_ARGS="")
     assert done.returncode == 2
     assert "absent.csv" in done.stderr and "absent.csv" in written
+    assert written.startswith("### calipers check: error\n\n```text\n")
 
 
 def test_inputs_become_arguments_and_files_never_options() -> None:
@@ -68,7 +69,7 @@ def test_an_empty_input_is_an_error(missing: str) -> None:
 
 
 def test_text_from_files_cannot_end_the_block_of_the_summary() -> None:
-    written = summary("failed: x\n```\n# heading", "")
+    written = failure("calipers: ```: no such file\n# heading")
     assert written.count("````") == 2
 
 

@@ -235,8 +235,8 @@ class Sketches:
             unless one is given for all.
         adjust : {"holm", "bh", "by"} or None
             How p-values are adjusted for the number of groups: ``p_adjusted``. Where a p-value is
-            as small as `n_resamples` can show, there are as many more draws as it needs to be
-            significant after adjustment, at most 100,000.
+            as small as `n_resamples` can show, there are more draws, so that it can be significant
+            after adjustment.
         **options
             Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and
             ``tolerance`` for `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
