@@ -128,11 +128,12 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q -n 2 --dist worksteal python/tests
 
-test-docs: build develop docs ## run the examples of README.md and docs/, and build the site
+test-docs: build develop docs ## run the examples of README.md and docs/, build the site, and check what its pages may do
 	$(call heading,'examples in the documents')
 	@$(BIN)/pytest -q scripts
 	@$(BIN)/python scripts/readme_table.py --check
 	@$(BIN)/python scripts/check_docs.py
+	@$(PYTHON) scripts/site_policy.py $(CARGO_TARGET_DIR)/site
 
 test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')

@@ -21,5 +21,5 @@ def peak_of_groups(n_groups: int, command: Path, folder: Path) -> float:
     group = np.arange(len(rows.p)) % n_groups
     pq.write_table(pa.table({"p": rows.p, "y": rows.y, "user": group}), path)
     sketch = [str(command), "sketch", str(path), "--prob", "p", "--label", "y", "--by", "user"]
-    usage, _ = launch([*sketch, "-o", str(folder / "groups.parquet")])
+    usage, _ = launch([*sketch, "-o", str(folder / "sketches_of_groups.parquet")])
     return usage["peak_kib"] / 1024
