@@ -274,7 +274,7 @@ def leave(codes: list[int]) -> None:
 
 if __name__ == "__main__":
     exit_codes: list[int] = []
-    # What is registered first is called last: after the clean-up of what the examples have imported.
+    # What is registered first is called last: after the clean-up of what the examples imported.
     atexit.register(leave, exit_codes)
     exit_codes.append(main(sys.argv[1:]))
     sys.exit(exit_codes[-1])
