@@ -32,7 +32,7 @@ const MOST_EXACT: usize = 1024;
 const CELLS: f64 = 16.0;
 
 /// In standard deviations for one outcome: even all rows of a large file together move the curve by
-/// nothing.
+/// nothing. Not more is neglected, since curves of few rows often lie at an end of the band.
 const SMALLEST_INFLUENCE: f64 = 1e-18;
 
 impl LsEce {
@@ -243,12 +243,15 @@ struct Law {
 impl Law {
     fn new(population: &Population, kernel: &Kernel<'_>, regression: &Regression<'_>, u: f64) -> Law {
         let points = &population.points;
-        // Divided by the sum first: the density can be so small that its squares vanish.
-        let total = regression.at(u).total;
+        let near = regression.within_reach(u);
+        let densities: Vec<f64> = near.iter().map(|index| kernel.density(u - points.logits[*index])).collect();
+        let total = near.iter().zip(&densities).map(|(index, density)| points.share(*index) * density);
+        let total = total.collect::<Sum>().value();
         let (mut mean, mut variance) = (Sum::default(), Sum::default());
         let (mut third, mut fourth) = (0.0, 0.0);
-        for &index in regression.within_reach(u) {
-            let density = kernel.density(u - points.logits[index]) / total;
+        for (&index, density) in near.iter().zip(densities) {
+            // Divided by the sum first: the density can be so small that its squares vanish.
+            let density = density / total;
             // Of all rows at the point together, and of one of them.
             let influence = points.share(index) * density;
             let of_row = population.row_weight(index) / points.total_weight * density;

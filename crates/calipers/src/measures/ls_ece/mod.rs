@@ -17,6 +17,7 @@ mod from_sketch;
 mod grid;
 mod integrand;
 mod many;
+mod nodes;
 mod plan;
 mod points;
 mod regression;

@@ -16,6 +16,7 @@ pub(super) struct Regression<'a> {
 }
 
 /// The smoothed masses at one place.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Masses {
     /// Of outcome 1.
     pub(super) positives: f64,
