@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 CALIPERS = Path(os.environ.get("CALIPERS", ROOT / "target" / "fast" / "calipers"))
 HOSTILE = "<script>alert(1)</script>\"'--><img src=x onerror=alert(2)>"
+# Names of groups that are long, or run from right to left.
+STRANGE = {1: "w" * 10_000, 2: "\u202eowt puorg \u05d0\u05d1\u05d2", 4: "\x1b[31mred\x07"}
 WIDTHS = (375, 1024, 1920)
 
 pytestmark = [
@@ -55,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     hostile = folder / "hostile.csv"
     lines = ["prob,label,kind"]
     for row, value in enumerate(p):
-        group = HOSTILE if row % 3 == 0 else f"group {row % 60}"
+        group = HOSTILE if row % 3 == 0 else STRANGE.get(row % 60, f"group {row % 60}")
         lines.append(f'{value},{int(rng.random() < value**2)},"{group.replace(chr(34), chr(34) * 2)}"')
     hostile.write_text("\n".join(lines) + "\n")
     sketch = folder / "rows.calipers"
