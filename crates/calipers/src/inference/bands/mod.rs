@@ -103,20 +103,29 @@ impl BandOptions {
     /// (draws + 1), since it is as likely to have any rank among them: so the level holds for any
     /// number of rows and of draws.
     pub(crate) fn ends(&self, n_places: usize, curve: impl Fn(&mut Uniforms) -> Vec<f64> + Sync) -> Vec<(f64, f64)> {
+        self.ends_of_batches(n_places, |[uniforms]| curve(uniforms).into_iter().map(|value| [value]).collect())
+    }
+
+    /// The same from curves that are made together, each from numbers of its own: at every place
+    /// there is a value of each. What the last batch has too many is left out.
+    pub(crate) fn ends_of_batches<const BATCH: usize>(
+        &self,
+        n_places: usize,
+        curves: impl Fn(&mut [Uniforms; BATCH]) -> Vec<[f64; BATCH]> + Sync,
+    ) -> Vec<(f64, f64)> {
         watch::expect_draws(self.n_resamples);
-        let draw = |number: u64| {
-            watch::draw_begins();
-            curve(&mut Uniforms::new(seed_of_draw(self.random_state, number)))
-        };
-        let draws: Vec<Vec<f64>> = parallel::map(self.n_resamples as usize, |number| draw(number as u64));
-        let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
-        let ends_at = |place: usize| {
-            let mut values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
+        let n_draws = self.n_resamples as usize;
+        let batches: Vec<Vec<[f64; BATCH]>> = parallel::map(n_draws.div_ceil(BATCH), |batch| {
+            let numbers = std::array::from_fn::<_, BATCH, _>(|draw| (batch * BATCH + draw) as u64);
+            numbers.iter().take_while(|number| **number < self.n_resamples).for_each(|_| watch::draw_begins());
+            curves(&mut numbers.map(|number| Uniforms::new(seed_of_draw(self.random_state, number))))
+        });
+        let rank = (((n_draws + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
+        parallel::map(n_places, |place| {
+            let mut values: Vec<f64> = batches.iter().flat_map(|batch| batch[place]).take(n_draws).collect();
             let lower = *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1;
-            let highest = values.len() - rank;
-            (lower, *values.select_nth_unstable_by(highest, f64::total_cmp).1)
-        };
-        parallel::map(n_places, ends_at)
+            (lower, *values.select_nth_unstable_by(n_draws - rank, f64::total_cmp).1)
+        })
     }
 
     pub(crate) fn band(&self, kind: BandKind, ends: impl Iterator<Item = (f64, f64)>) -> Band {

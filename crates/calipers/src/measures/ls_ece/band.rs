@@ -16,6 +16,7 @@ use crate::data::{Binary, Sample};
 use crate::inference::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
 use crate::numerics::counts::binomial;
+use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
@@ -34,6 +35,9 @@ const CELLS: f64 = 16.0;
 /// In standard deviations for one outcome: even all rows of a large file together move the curve by
 /// nothing. Not more is neglected, since curves of few rows often lie at an end of the band.
 const SMALLEST_INFLUENCE: f64 = 1e-18;
+
+/// Curves that are drawn together: their sums are computed in vectors, and none waits for another.
+const BATCH: usize = 8;
 
 impl LsEce {
     /// Where the curve would lie at the probabilities `at`, were the predictions calibrated.
@@ -337,19 +341,32 @@ fn drawn_units(
     // Of many cells only those with influence on some place are drawn.
     let mut is_drawn = vec![trials.len() <= MOST_EXACT; trials.len()];
     influences.iter().flatten().for_each(|(index, _)| is_drawn[*index] = true);
-    let ends = options.ends(places.len(), |uniforms| {
+    let ends = options.ends_of_batches(places.len(), |uniforms| {
         let residual = |(trials, is_drawn): (&Trials, &bool)| {
             if !is_drawn {
-                return 0.0;
+                return [0.0; BATCH];
             }
-            let count = binomial(uniforms, trials.n, trials.p);
-            count as f64 * trials.q - (trials.n - count) as f64 * trials.p
+            uniforms.each_mut().map(|uniforms| {
+                let count = binomial(uniforms, trials.n, trials.p);
+                count as f64 * trials.q - (trials.n - count) as f64 * trials.p
+            })
         };
-        let residuals: Vec<f64> = trials.iter().zip(&is_drawn).map(residual).collect();
-        let sum = |of_place: &Vec<(usize, f64)>| {
-            of_place.iter().map(|(index, influence)| influence * residuals[*index]).sum()
-        };
-        influences.iter().map(sum).collect()
+        let residuals: Vec<[f64; BATCH]> = trials.iter().zip(&is_drawn).map(residual).collect();
+        influences.iter().map(|of_place| weighted_sums(of_place, &residuals)).collect()
     });
     ends.into_iter().zip(&influences).map(|(ends, influences)| (!influences.is_empty()).then_some(ends)).collect()
+}
+
+dispatched! {
+    /// Σ influence * residual in each curve of a batch.
+    fn weighted_sums / weighted_sums_portable(influences: &[(usize, f64)], residuals: &[[f64; BATCH]]) -> [f64; BATCH] {
+        let mut sums = [0.0; BATCH];
+        for (index, influence) in influences {
+            let residuals = &residuals[*index];
+            for curve in 0..BATCH {
+                sums[curve] += influence * residuals[curve];
+            }
+        }
+        sums
+    }
 }
