@@ -13,6 +13,7 @@ from pathlib import Path
 import calipers
 
 from bench import checks, contenders, data, machine, report, sizes, sketches, truth
+from bench.bandwidth import bandwidths
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample
 from bench.groups import peak_of_groups
@@ -47,6 +48,7 @@ def main() -> None:
         for n in numbers:
             run_size(results, n, folder)
         run_largest(results, numbers[-1], folder)
+        run_bandwidth(results)
         run_top_class(results)
         run_measures(results)
         run_sizes(results)
@@ -75,8 +77,8 @@ def run_size(results: Results, n: int, folder: Path) -> None:
         extra = extra_memory(contender.key, n, folder)
         results.rows.append(row_of(contender, timing, extra, truths))
         say(f"  {contender.key:24} {report.duration(timing.seconds):>9} {extra or 0:9.1f} MiB  {timing.value:.9f}")
-        if contender.package == "calipers" and contender.quantity.startswith("LS-ECE") and extra is not None:
-            results.calipers_memory.append((n, sigma_of(contender), extra))
+        if is_ours_at_a_sigma(contender) and extra is not None:
+            results.calipers_memory.append((n, contenders.SIGMAS[contender.quantity], extra))
 
 
 def can_run(contender: Contender, n: int, results: Results) -> bool:
@@ -105,16 +107,21 @@ def run_largest(results: Results, n: int, folder: Path) -> None:
     timings = race({"small": prepare(first), "large": prepare(rows)}, turns=5, budget=20)
     results.growth = {n: timings["small"], largest: timings["large"]}
     for contender in CONTENDERS:
-        if contender.n_most < largest or contender.package != "calipers" or "LS-ECE" not in contender.quantity:
+        if contender.n_most < largest or not is_ours_at_a_sigma(contender):
             continue
         for size in (BEFORE_CELLS, largest):
             extra = extra_memory(contender.key, size, folder)
             if extra is not None:
-                results.calipers_memory.append((size, sigma_of(contender), extra))
+                results.calipers_memory.append((size, contenders.SIGMAS[contender.quantity], extra))
         if contender.key == "calipers":
             extra = results.calipers_memory[-1][2]
             results.rows.append(row_of(contender, timings["large"], extra, Truths(rows)))
     results.calipers_memory.sort(key=lambda entry: (entry[1], entry[0]))
+
+
+def run_bandwidth(results: Results) -> None:
+    say("bandwidth of memory")
+    results.bandwidths = bandwidths()
 
 
 def run_measures(results: Results) -> None:
@@ -196,8 +203,8 @@ class Truths:
 
     def compute(self, quantity: str) -> tuple[float | None, str]:
         p, y = self.rows.p, self.rows.y
-        if quantity in (contenders.LS_ECE, contenders.LS_ECE_FINE):
-            sigma = contenders.SIGMA if quantity == contenders.LS_ECE else contenders.FINE_SIGMA
+        if quantity in (*contenders.SIGMAS, contenders.LS_ECE_AUTO):
+            sigma = contenders.SIGMAS.get(quantity) or automatic_sigma(self.rows)
             if self.rows.n <= MOST_QUADRATURE:
                 return truth.ls_ece(self.rows, sigma), "quadrature in numpy"
             return smallest_tolerance(self.rows, sigma)
@@ -222,8 +229,12 @@ def smallest_tolerance(rows: Sample, sigma: float) -> tuple[float, str]:
     raise RuntimeError("no tolerance below 1e-7 can be proven")
 
 
-def sigma_of(contender: Contender) -> float:
-    return contenders.SIGMA if contender.quantity == contenders.LS_ECE else contenders.FINE_SIGMA
+def automatic_sigma(rows: Sample) -> float:
+    return float(calipers.ls_ece(rows.y, rows.p).settings["sigma"])
+
+
+def is_ours_at_a_sigma(contender: Contender) -> bool:
+    return contender.package == "calipers" and contender.quantity in contenders.SIGMAS
 
 
 def say_checks(found: list[checks.Check]) -> None:

@@ -13,6 +13,8 @@ from bench.recalibration import Race
 from bench.results import Results, Row
 
 FOLDER = Path(__file__).parent
+# The calls, by their keys, that take as long as reading the columns, or nearly.
+READERS = ("numpy_sums", "numpy_mean", "calipers", "calipers_fine", "calipers_auto", "calipers_ece")
 VERDICT = {True: "yes", False: "**no**", None: "not run"}
 
 
@@ -52,6 +54,8 @@ def markdown(results: Results, found: list[Check]) -> str:
     if results.growth:
         growth = ", ".join(f"n = {n:,}: {duration(timing.seconds)}" for n, timing in sorted(results.growth.items()))
         parts += ["## Growth", f"LS-ECE at both sizes in turn: {growth}."]
+    if results.bandwidths:
+        parts += ["## Bytes read a second", _bandwidth_part(results)]
     if results.top_class:
         parts += ["## Raw scores to the top class", _top_class_table(results)]
     if results.measures:
@@ -102,6 +106,25 @@ def _size_table(rows: list[Row]) -> str:
 def _memory_table(results: Results) -> str:
     cells = [[f"{n:,}", f"{sigma:g}", f"{mib:.1f}"] for n, sigma, mib in results.calipers_memory]
     return table(["n", "sigma", "extra MiB"], cells)
+
+
+def _bandwidth_part(results: Results) -> str:
+    """What calls read, a second, beside what the machine can read."""
+    most = max(results.bandwidths.values())
+    cells = [[name, "", "", "", f"{rate / 1e9:.3g}", f"{rate / most:.0%}"] for name, rate in results.bandwidths.items()]
+    # A double and a 64-bit integer for each row; an integer and single scores for the top class.
+    rows = [row for row in results.rows if row.key in READERS and row.n >= 10**6]
+    calls = [(f"{row.quantity}, n = {row.n:,}", row.call, 16 * row.n, row.seconds) for row in rows]
+    if results.top_class:
+        n_rows, n_classes = results.top_class_shape
+        name = f"LS-ECE of the top class, {n_rows:,} x {n_classes:,} float32 scores"
+        n_bytes = 4 * n_rows * n_classes + 8 * n_rows
+        calls.append((name, "ls_ece(y, scores, from_logits=True)", n_bytes, results.top_class["calipers"].seconds))
+    for name, call, n_bytes, seconds in calls:
+        rate = n_bytes / seconds
+        size = f"{n_bytes / 1e6:,.0f}"
+        cells.append([name, f"`{call}`", size, duration(seconds), f"{rate / 1e9:.3g}", f"{rate / most:.0%}"])
+    return table(["what", "call", "MB read", "time", "GB a second", "of the most"], cells)
 
 
 def _top_class_table(results: Results) -> str:

@@ -45,6 +45,8 @@ class Results:
     calipers_memory: list[tuple[int, float, float]] = field(default_factory=list)
     # Seconds of calipers at two sizes, measured in turn.
     growth: dict[int, Timing] = field(default_factory=dict)
+    # Bytes a second that the machine reads from memory.
+    bandwidths: dict[str, float] = field(default_factory=dict)
     top_class: dict[str, Timing] = field(default_factory=dict)
     top_class_shape: tuple[int, int] = (0, 0)
     # Every measure of one column, by name, at `measures_n` rows.
