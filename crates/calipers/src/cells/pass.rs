@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 1 << 25;
 /// The cells of the rows; `None` if unchecked rows are invalid.
 pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Option<Cells> {
     let frame = Frame::new(resolution, resolution.offset_bits(), clip);
-    let n_cells = frame.n_cells();
+    let n_cells = frame.n_cells;
     let contents = vec![Content::default(); n_cells * N_TABLES];
     let n_workers = parallel::n_threads()
         .min(rows.len().div_ceil(SHARE))
@@ -64,7 +64,8 @@ fn widen(narrow: &mut Narrow, cells: &Mutex<Cells>) {
 #[derive(Debug, Clone)]
 pub(crate) struct Narrow {
     frame: Frame,
-    /// [count | sum of offsets, sum of squares], for each cell the four tables side by side.
+    /// [count | sum of offsets, sum of squares], for each half and cell both outcomes side by side:
+    /// where all rows are in one half, as confidences in a top class are, a cache holds nothing else.
     sums: Vec<[u64; 2]>,
     n_waiting: usize,
     n_clipped: u64,
@@ -72,7 +73,7 @@ pub(crate) struct Narrow {
 
 impl Narrow {
     pub(crate) fn new(frame: Frame) -> Self {
-        Narrow { frame, sums: vec![[0; 2]; frame.n_cells() * N_TABLES], n_waiting: 0, n_clipped: 0 }
+        Narrow { frame, sums: vec![[0; 2]; frame.n_cells * N_TABLES], n_waiting: 0, n_clipped: 0 }
     }
 
     /// Whether no word could overflow if `n` more rows came.
@@ -92,11 +93,12 @@ impl Narrow {
     /// clipped.
     pub(crate) fn empty(&mut self, mut take: impl FnMut(usize, usize, Content)) -> u64 {
         let count_bits = self.frame.count_bits;
-        for (cell, tables) in self.sums.chunks_exact_mut(N_TABLES).enumerate() {
-            for (table, sums) in tables.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
+        for (half, cells) in self.sums.chunks_exact_mut(2 * self.frame.n_cells).enumerate() {
+            for (at, sums) in cells.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
                 let [count_and_sum, squares] = std::mem::take(sums);
                 let count = count_and_sum & ((1 << count_bits) - 1);
-                take(table, cell, Content { count, first: count_and_sum >> count_bits, second: squares.into() });
+                let content = Content { count, first: count_and_sum >> count_bits, second: squares.into() };
+                take(half << 1 | at & 1, at >> 1, content);
             }
         }
         self.n_waiting = 0;
@@ -112,6 +114,8 @@ pub(crate) struct Frame {
     /// The low bits of a word that has a count and a sum of offsets.
     count_bits: u32,
     clip: f64,
+    /// Cells of one half: down to the smallest q that clipping leaves.
+    n_cells: usize,
 }
 
 /// A row on its way into a narrow table.
@@ -129,17 +133,13 @@ impl Frame {
     /// c + b bits, in one word with the count, and their sum of squares has c + 2 b.
     pub(crate) fn new(resolution: Resolution, offset_bits: u32, clip: f64) -> Self {
         let count_bits = ((64 - offset_bits) / 2).min(64 - 2 * offset_bits);
-        Frame { resolution, offset_bits, count_bits, clip }
+        // 1 - (1 - clip) is clip with a rounding: the smaller of the two has the last cell.
+        let n_cells = resolution.place(clip.min(1.0 - (1.0 - clip))).cell + 1;
+        Frame { resolution, offset_bits, count_bits, clip, n_cells }
     }
 
     fn most_rows(self) -> usize {
         (1 << self.count_bits) - 1
-    }
-
-    /// Cells of one table: down to the smallest q that clipping leaves.
-    fn n_cells(self) -> usize {
-        // 1 - (1 - clip) is clip with a rounding: the smaller of the two has the last cell.
-        self.resolution.place(self.clip.min(1.0 - (1.0 - self.clip))).cell + 1
     }
 
     /// Whatever p is, NaN included, its place is one of the table: clipping sees to that.
@@ -153,7 +153,7 @@ impl Frame {
         let q = if clipped < complement { clipped } else { complement };
         let at = self.resolution.place_among(q, self.offset_bits);
         Placed {
-            index: (at.cell as u64) << 2 | u64::from(clipped > 0.5) << 1 | label.bit(),
+            index: (at.cell as u64 + if clipped > 0.5 { self.n_cells as u64 } else { 0 }) << 1 | label.bit(),
             count_and_offset: 1 | at.offset << self.count_bits,
             square: at.offset * at.offset,
             clipped: u64::from(clipped != p),
@@ -236,7 +236,7 @@ mod tests {
         let p = probabilities(1003);
         let labels: Vec<i64> = (0..p.len() as i64).map(|k| k % 3 % 2).collect();
         let frame = Frame::new(Resolution(9), 20, 1e-6);
-        let n = frame.n_cells() * N_TABLES;
+        let n = frame.n_cells * N_TABLES;
         let (mut fast, mut portable) = (vec![[0; 2]; n], vec![[0; 2]; n]);
         let seen = [add_rows(&p, &labels, frame, &mut fast), add_rows_portable(&p, &labels, frame, &mut portable)];
         assert_eq!(fast, portable);
