@@ -177,12 +177,16 @@ test-duckdb: $(SQL)/installed build tested-extension ## the DuckDB extension and
 	  python/integration/test_duckdb.py python/integration/test_polars.py
 
 # With the command of the tests. R is not needed by anything else.
-test-r: build ## the R package in r/, where R and its package jsonlite are installed
+test-r: build ## the R package in r/ and R CMD check, where R and its package jsonlite are installed
 	@Rscript -e 'library(jsonlite)' >/dev/null 2>&1 || { echo 'missing: R with jsonlite. To get both: apt-get install r-base-core r-cran-jsonlite' >&2; exit 2; }
 	$(call heading,'R package')
 	@mkdir -p $(CARGO_TARGET_DIR)/r
 	$(call quietly,R CMD INSTALL --library=$(CARGO_TARGET_DIR)/r r)
-	@CALIPERS=$(CALIPERS) CALIPERS_EXAMPLES=$(CURDIR)/examples R_LIBS=$(CARGO_TARGET_DIR)/r Rscript r/tests/values.R
+	@for test in r/tests/*.R; do \
+	  CALIPERS=$(CALIPERS) CALIPERS_EXAMPLES=$(CURDIR)/examples R_LIBS=$(CARGO_TARGET_DIR)/r Rscript $$test || exit 1; done
+	$(call heading,'R CMD check')
+	@rm -rf $(CARGO_TARGET_DIR)/r-check && mkdir $(CARGO_TARGET_DIR)/r-check
+	@cd $(CARGO_TARGET_DIR)/r-check && CALIPERS=$(CALIPERS) CALIPERS_EXAMPLES=$(CURDIR)/examples $(CURDIR)/scripts/check-r.sh $(CURDIR)/r
 
 # The browser of the tests of reports: installed where that can be done without asking.
 chromium:

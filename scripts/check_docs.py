@@ -1,4 +1,4 @@
-"""Run the examples of README.md and of all pages in docs/, so that what they show stays true.
+"""Run the examples of both READMEs and of all pages in docs/, so that what they show stays true.
 
 A ```python block is executed; the blocks of one file share one namespace. With `>>>`
 prompts it is a doctest: the output is compared too.
@@ -247,7 +247,8 @@ def check_file(path: Path, root: Path) -> list[Outcome]:
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
     files = [Path(a).resolve() for a in arguments]
-    files = files or [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    own = [root / name for name in ("README.md", "python/README.md") if (root / name).exists()]
+    files = files or [*own, *sorted((root / "docs").rglob("*.md"))]
     n_passed = n_failed = 0
     for path in files:
         outcomes = check_file(path, root)

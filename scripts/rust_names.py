@@ -8,8 +8,8 @@ line of the table has the path of a name and its declaration. Versions of Rust m
 in other ways, so they, and the traits that are implemented, are compared only by the version that
 the first line of the table has.
 
-A change on purpose is a line in CHANGELOG.md. The table is not written anew if CHANGELOG.md does not
-have the name of an item that came or went.
+A change on purpose is a line in CHANGELOG.md. The table is not written anew if its newest section does
+not have the names that came or went, in backticks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+
+from changelog import unmentioned
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "fixtures" / "public_names.txt"
@@ -139,15 +141,18 @@ def made(docs: Path) -> dict[str, str]:
     return dict(sorted(table.items()))
 
 
-def is_item(path: str) -> bool:
-    """Not a member, and not the implementation of a trait: those stand after a space."""
-    return " " not in path
+def missing_lines(paths: set[str], changelog: str) -> list[str]:
+    """Items and members that came or went, and of which the newest section of the changelog says nothing.
 
-
-def unmentioned(paths: set[str], changelog: str) -> list[str]:
-    """Items that came or went, and of which the list of changes says nothing."""
-    names = {path: path.rsplit("::", 1)[1] for path in paths if is_item(path)}
-    return sorted(path for path, name in names.items() if not re.search(rf"\b{re.escape(name)}\b", changelog))
+    An item stands for its members, and implementations of traits need no line.
+    """
+    names = {}
+    for path in paths:
+        item, _, member = path.partition(" ")
+        if not member or (item not in paths and not member.startswith("impl")):
+            names[path] = member or item.rsplit("::", 1)[1]
+    missing = unmentioned(names.values(), changelog)
+    return sorted(path for path, name in names.items() if name in missing)
 
 
 def written(table: dict[str, str], version: str) -> str:
@@ -181,8 +186,8 @@ def main() -> None:
     table = made(docs)
     kept, of_version = read(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else ({}, version)
     if update:
-        if missing := unmentioned(set(table) ^ set(kept), CHANGELOG.read_text(encoding="utf-8")) if kept else []:
-            sys.exit("CHANGELOG.md does not have these names, which came or went:\n" + "\n".join(missing))
+        if missing := missing_lines(set(table) ^ set(kept), CHANGELOG.read_text(encoding="utf-8")) if kept else []:
+            sys.exit("\n".join(["the newest section of CHANGELOG.md lacks names that came or went:", *missing]))
         TABLE.write_text(written(table, version), encoding="utf-8")
         return
     if found := faults(table, kept, same_version=version == of_version):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rust_names import declarations, faults, items, parsed, read, unmentioned, written
+from rust_names import declarations, faults, items, missing_lines, parsed, read, written
 
 OVERVIEW = """<h3 id="structs">Structs</h3><ul class="all-items">
 <li><a href="struct.Rows.html">Rows</a></li><li><a href="inference/struct.Band.html">inference::Band</a></li></ul>"""
@@ -42,7 +42,11 @@ def test_a_change_is_a_fault_and_another_rust_compares_names_alone() -> None:
 
 def test_a_new_item_needs_a_line_in_the_changelog() -> None:
     came = {"calipers::LsEce", "calipers::New", "calipers::New fn_of_it", "calipers::New impl Clone for New"}
-    assert unmentioned(came, "`LsEceSampled` and `LsEce`") == ["calipers::New"]
+    written = "## Unreleased\n\n`LsEceSampled` and `LsEce`"
+    assert missing_lines(came, written) == ["calipers::New"]
+    member = "calipers::Sketch subtract"
+    assert missing_lines({member, "calipers::Sketch impl Sub for Sketch"}, written) == [member]
+    assert missing_lines({member}, "## Unreleased\n\n`Sketch::subtract`") == []
 
 
 def test_the_table_is_read_as_it_was_written() -> None:

@@ -1,9 +1,9 @@
 # A value with its noise floor, interval and p-value; and the difference of two models.
 
-assess <- function(y, p, measure = "ls_ece", weight = NULL, cluster = NULL, ...) {
+assess <- function(y, p, measure = "ls_ece", weight = NULL, cluster = NULL, ..., options = list()) {
   model <- one_model(y, p, weight, cluster)
   path <- predictions_file(model$columns)
-  args <- c("assess", path, model$options, "--measure", measure, as_options(list(...)))
+  args <- c("assess", path, model$options, "--measure", measure, measure_options(options), as_options(list(...)))
   found <- run_command(args)$results[[1]]$measures[[1]]
   if (is.null(found$value)) stop(found$unavailable, call. = FALSE)
   structure(found, class = "calipers_assessment")
@@ -14,21 +14,24 @@ print.calipers_assessment <- function(x, ...) {
   invisible(x)
 }
 
-compare <- function(y, models, measure = "ls_ece", weight = NULL, cluster = NULL, ...) {
+compare <- function(y, models, measure = "ls_ece", weight = NULL, cluster = NULL, ..., options = list()) {
   if (!is.list(models) || length(models) < 2 || is.null(names(models)) || anyDuplicated(names(models))) {
     stop("models must be a list or data frame of at least two vectors with different names", call. = FALSE)
   }
   model <- one_model(y, models[[1]], weight, cluster)
   # Named by their places, so that no name is taken for that of another column.
   places <- sprintf("model_%d", seq_along(models))
-  columns <- c(model$columns[names(model$columns) != "prob"], stats::setNames(as.list(models), places))
-  options <- c(model$options[!model$options %in% c("--prob", "prob")], rbind("--prob", places))
+  others <- model$columns[names(model$columns) != "prob"]
+  columns <- c(others, stats::setNames(Map(as_column, models, names(models)), places))
+  flags <- c(model$options[!model$options %in% c("--prob", "prob")], rbind("--prob", places))
   path <- predictions_file(columns)
-  found <- run_command(c("compare", path, options, "--measure", measure, as_options(list(...))))
+  args <- c("compare", path, flags, "--measure", measure, measure_options(options), as_options(list(...)))
+  found <- run_command(args)
   comparison <- found$comparisons[[1]]
-  # Places in sentences and pairs become the names of the models, the last places first: model_1 is in model_10.
+  # Places become names in one pass, since a name may look like a place.
   named <- function(text) {
-    for (place in rev(seq_along(models))) text <- gsub(places[place], names(models)[place], text, fixed = TRUE)
+    hits <- gregexpr("model_[0-9]+", text)
+    regmatches(text, hits) <- lapply(regmatches(text, hits), function(hit) names(models)[match(hit, places)])
     text
   }
   pair <- function(pair) {

@@ -1,9 +1,10 @@
 # Values without chance: what is measured on these rows.
 
-measure <- function(y, p, measure = "ls_ece", weight = NULL, ...) {
+measure <- function(y, p, measure = "ls_ece", weight = NULL, ..., options = list()) {
   model <- one_model(y, p, weight, NULL)
   path <- predictions_file(model$columns)
-  args <- c("measure", path, model$options, "--measure", measure, "--floor", "never", as_options(list(...)))
+  args <- c("measure", path, model$options, "--measure", measure, "--floor", "never")
+  args <- c(args, measure_options(options), as_options(list(...)))
   found <- run_command(args)$results[[1]]$measures[[1]]
   if (is.null(found$value)) stop(found$unavailable, call. = FALSE)
   found[c("value", "numerical_bound", "settings", "definition")]

@@ -12,7 +12,7 @@ recalibrate <- function(y, p, method = NULL, weight = NULL, cluster = NULL, ...)
 }
 
 predict.calipers_map <- function(object, p, ...) {
-  path <- predictions_file(list(prob = p))
+  path <- predictions_file(list(prob = as_column(p, "p")))
   map <- tempfile("calipers-", fileext = ".json")
   applied <- tempfile("calipers-", fileext = ".csv")
   on.exit(unlink(c(map, applied)), add = TRUE)

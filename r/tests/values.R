@@ -9,7 +9,7 @@ rejects <- function(call, text) {
 }
 
 examples <- Sys.getenv("CALIPERS_EXAMPLES")
-if (!nzchar(examples) || !nzchar(Sys.getenv("CALIPERS", Sys.which("calipers")))) {
+if (!nzchar(examples) || !nzchar(Sys.which(Sys.getenv("CALIPERS", "calipers")))) {
   message("not tested: set CALIPERS_EXAMPLES and CALIPERS")
   quit(status = 0)
 }
@@ -58,7 +58,8 @@ printed <- asked("compare", file, "--label", "label", "--prob", "naive_bayes", "
 pair <- printed$comparisons[[1]]$pairs[[1]]
 stopifnot(
   identical(compared$pairs$difference, pair$difference), identical(compared$pairs$p_value, pair$p_value),
-  identical(names(compared$values), names(models)), grepl("naive Bayes", compared$sentence, fixed = TRUE)
+  identical(names(compared$values), names(models)), grepl("naive Bayes", compared$sentence, fixed = TRUE),
+  setequal(unlist(compared$pairs[c("first", "second")]), names(models))
 )
 
 map <- recalibrate(y, p, method = "platt", n_resamples = 50)
@@ -73,7 +74,25 @@ fit <- glm(y ~ qlogis(inner), family = binomial, epsilon = 1e-14)
 platt <- recalibrate(y, inner, method = "platt", ridge = 0, n_resamples = 50)
 stopifnot(max(abs(fitted(fit) - predict(platt, inner))) < 1e-8)
 
-rejects(ls_ece(y, 100 * p), "percent")
+# CORP: the Brier score less that of the isotonic regression, which reliabilitydiag reports as miscalibration.
+pooled <- isoreg(p, y)
+corp <- mean((y - p)^2) - mean((y[pooled$ord] - pooled$yf)^2)
+stopifnot(abs(measure(y, p, "corp_miscalibration")$value - corp) < 1e-12)
+
+rejects(ls_ece(y, 100 * p), "pass scale = 100")
+rejects(ls_ece(y + 1, p), "label in row 1 must be 0 or 1, got 2; the labels are")
+rejects(ls_ece(y + 1, p), "name the positive label with pos_label")
+stopifnot(identical(ls_ece(y + 1, p, pos_label = 2), ls_ece(y, p)))
+rejects(ls_ece(y, replace(p, 17, NaN)), "probability in row 17 must be in [0, 1], got NaN; correct it, or pass invalid = \"count\"")
+rejects(ls_ece(y, replace(p, 17, 1.5)), "probability in row 17 must be in [0, 1], got 1.5")
+rejects(ls_ece(y, cbind(p, 1 - p)), "p must be a vector, got 569 x 2 values")
+rejects(ls_ece(y, as.character(p)), "p must be numeric, got character")
+rejects(measure(y, p, "ls_ec"), "ls_ece")
+rejects(measure(y, p, "ici", options = c(smoother = "loess")), "options must be a list with names")
+rejects(compare(y, list(a = p, b = letters[1 + y])), "b must be numeric, got character")
+known <- options(calipers.command = "/nowhere/calipers")
+rejects(ls_ece(y, p), "the calipers command is not found at \"/nowhere/calipers\"; run pip install calipers-cli")
+options(known)
 rejects(ls_ece(y[-1], p), "all vectors must have the same length, got 568, 569")
 rejects(ls_ece(letters[1 + y], p), "y must be numeric, logical or a factor with 2 levels")
 rejects(compare(y, list(p, p)), "models must be a list")
