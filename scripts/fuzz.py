@@ -91,7 +91,9 @@ def known_targets(mutate: Path) -> dict[str, int]:
 
 
 def environment() -> dict[str, str]:
-    return os.environ | ({"TMPDIR": str(MEMORY)} if MEMORY.is_dir() else {})
+    # Errors would walk the stack, which takes longer than most inputs.
+    quick = {"RUST_LIB_BACKTRACE": "0"}
+    return os.environ | quick | ({"TMPDIR": str(MEMORY)} if MEMORY.is_dir() else {})
 
 
 def run_engine(engine: Path, name: str, max_len: int, corpus: Path, seconds: int) -> int | None:

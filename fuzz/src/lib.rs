@@ -33,3 +33,16 @@ pub fn keep_damage_quiet() {
     #[cfg(feature = "command")]
     calipers_cli::fuzzing::keep_damage_quiet();
 }
+
+/// Makes all later calls work on the thread that calls this, the main one of an engine: inputs are
+/// so small that waking other threads takes longer than the work. With `CALIPERS_FUZZ_THREADS`, so
+/// many threads share the work instead.
+pub fn work_on_this_thread() {
+    let n_threads = std::env::var("CALIPERS_FUZZ_THREADS").ok().and_then(|text| text.parse().ok());
+    let pool = match n_threads {
+        None => rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
+        Some(n_threads) => rayon::ThreadPoolBuilder::new().num_threads(n_threads),
+    };
+    // An error only where there is a pool already, which then does the work.
+    let _ = pool.build_global();
+}

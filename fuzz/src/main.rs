@@ -23,6 +23,7 @@ fn target() -> &'static Target {
 fn begin() {
     target();
     calipers_fuzz::keep_damage_quiet();
+    calipers_fuzz::work_on_this_thread();
 }
 
 fuzz_target!(init: begin(), |bytes: &[u8]| target().check(bytes));

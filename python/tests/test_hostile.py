@@ -16,6 +16,7 @@ import calipers as cal
 import foreign
 import numpy as np
 import pytest
+from calipers._parquet import _replacing
 from foreign import ArrowColumn, Tensor
 
 P = np.linspace(0.01, 0.99, 100)
@@ -217,37 +218,38 @@ def test_a_fork_waits_until_no_thread_changes_a_sketch() -> None:
     assert done.stdout == "forked\n"
 
 
-def test_a_file_of_sketches_is_whole_whoever_writes_it(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
+def test_a_replaced_file_is_whole_whoever_writes_it(tmp_path: Path) -> None:
+    # What `write_sketches` writes with; python/integration/test_sketch_files.py has the call itself.
     path = tmp_path / "days.parquet"
-    sketches = [{"mon": cal.Sketch().update(Y[:n], P[:n])} for n in (50, 100)]
-    cal.write_sketches(sketches[0], path, by="day")
-    end = time.monotonic() + 2.0
+    contents = [bytes([number]) * 100_000 for number in (1, 2)]
+    path.write_bytes(contents[0])
+    end = time.monotonic() + 1.0
 
-    def write(number: int) -> None:
+    def write(content: bytes) -> None:
         while time.monotonic() < end:
-            cal.write_sketches(sketches[number], path, by="day")
+            with _replacing(path) as file:
+                file.write(content[:50_000])
+                file.write(content[50_000:])
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in (0, 1)]
+    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
     for thread in threads:
         thread.start()
     found = set()
     while time.monotonic() < end:
-        found.add(cal.read_sketches(path)["mon"].n)
+        found.add(path.read_bytes())
     for thread in threads:
         thread.join()
-    assert found <= {50, 100}
+    assert found <= set(contents)
     assert [entry.name for entry in tmp_path.iterdir()] == ["days.parquet"]
 
 
-def test_a_file_of_sketches_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+def test_a_replaced_file_stays_where_writing_fails(tmp_path: Path) -> None:
     path = tmp_path / "days.parquet"
-    cal.write_sketches({"mon": cal.Sketch().update(Y, P)}, path, by="day")
-    before = path.read_bytes()
-    with pytest.raises((pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, cal.CalipersError)):
-        cal.write_sketches({"mon": cal.Sketch(), 7: cal.Sketch()}, path, by="day")
-    assert path.read_bytes() == before
+    path.write_bytes(b"before")
+    with pytest.raises(OSError, match="full"), _replacing(path) as file:
+        file.write(b"half")
+        raise OSError("the disk is full")
+    assert path.read_bytes() == b"before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["days.parquet"]
 
 

@@ -19,6 +19,7 @@ const BATCH: u64 = 256;
 
 fn main() -> ExitCode {
     calipers_fuzz::keep_damage_quiet();
+    calipers_fuzz::work_on_this_thread();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments == ["list"] {
         calipers_fuzz::all().iter().for_each(|target| println!("{} {}", target.name, target.max_len));

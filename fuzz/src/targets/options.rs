@@ -17,7 +17,7 @@ pub(super) const TARGET: Target = Target {
     about: "the name of a measure, then name=value of its options, on a line each",
     max_len: 128,
     memory: Limit::new(64e6, 4096.0),
-    // A call that is stopped after a tenth of a second ends soon after.
+    // A call that is stopped after 20 ms ends soon after.
     seconds: Limit::new(3.0, 1e-2),
     run,
 };
@@ -70,7 +70,7 @@ fn check_value(measure: &dyn Measure, is_long: bool) {
     }
 }
 
-/// What the call gives within a tenth of a second; `None` if it was stopped then.
+/// What the call gives within 20 ms; `None` if it was stopped then.
 fn until_stopped<T: Send>(call: impl Fn() -> T + Sync) -> Option<T> {
     static POOL: OnceLock<(Arc<Watch>, ThreadPool)> = OnceLock::new();
     let (watch, pool) = POOL.get_or_init(|| {
@@ -83,7 +83,7 @@ fn until_stopped<T: Send>(call: impl Fn() -> T + Sync) -> Option<T> {
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            if is_done.recv_timeout(Duration::from_millis(100)).is_err() {
+            if is_done.recv_timeout(Duration::from_millis(20)).is_err() {
                 watch.stop();
             }
         });
