@@ -205,25 +205,25 @@ dispatched! {
     fn gather / gather_portable(taps: &[f64], masses: &[f64]) -> Vec<f64> {
         const LANES: usize = 16;
         let n_out = masses.len() + 1 - taps.len();
-        let mut out = vec![0.0; n_out.next_multiple_of(LANES)];
-        for (block, out) in out.chunks_exact_mut(LANES).enumerate() {
-            let start = block * LANES;
+        let mut out = vec![0.0; n_out];
+        if n_out < LANES {
+            for (start, out) in out.iter_mut().enumerate() {
+                *out = taps.iter().rev().zip(&masses[start..]).fold(0.0, |sum, (tap, mass)| sum + tap * mass);
+            }
+            return out;
+        }
+        for block in 0..n_out.div_ceil(LANES) {
+            // The last block has some outputs once more, rather than a few one by one.
+            let start = (block * LANES).min(n_out - LANES);
             let mut sums = [0.0; LANES];
-            if start + LANES <= n_out {
-                for (place, tap) in taps.iter().rev().enumerate() {
-                    let masses = &masses[start + place..][..LANES];
-                    for lane in 0..LANES {
-                        sums[lane] += tap * masses[lane];
-                    }
-                }
-            } else {
-                for (place, tap) in taps.iter().rev().enumerate() {
-                    sums.iter_mut().zip(&masses[start + place..]).for_each(|(sum, mass)| *sum += tap * mass);
+            for (place, tap) in taps.iter().rev().enumerate() {
+                let masses = &masses[start + place..][..LANES];
+                for lane in 0..LANES {
+                    sums[lane] += tap * masses[lane];
                 }
             }
-            out.copy_from_slice(&sums);
+            out[start..start + LANES].copy_from_slice(&sums);
         }
-        out.truncate(n_out);
         out
     }
 }
