@@ -146,10 +146,11 @@ impl Grid {
     fn occupied(&self, index: usize) -> Option<Range<i64>> {
         let (negatives, positives) = self.masses_of(index)?.split_at(PAGE_NODES);
         let start = self.start_of(index);
-        let has_mass = |k: &usize| negatives[*k] != 0.0 || positives[*k] != 0.0;
-        let first = (0..PAGE_NODES).find(has_mass).unwrap_or(0) as i64;
-        let last = (0..PAGE_NODES).rev().find(has_mass).unwrap_or(0) as i64;
-        Some(start + first..start + last + 1)
+        let first = first_mass(negatives.iter()).min(first_mass(positives.iter()));
+        let after = first_mass(negatives.iter().rev()).min(first_mass(positives.iter().rev()));
+        // A page without mass counts as its first node.
+        let (first, end) = if first < PAGE_NODES { (first, PAGE_NODES - after) } else { (0, 1) };
+        Some(start + first as i64..start + end as i64)
     }
 
     /// The node of the first mass of the page at `index` of the table.
@@ -180,11 +181,33 @@ impl Grid {
 
     /// Σ |mass|: the sum of the points' masses, and somewhat more for sparse points.
     pub(super) fn total_mass(&self) -> f64 {
-        // Eight sums side by side: in one, each addition would wait for the one before.
+        sum_of_sizes(&self.masses)
+    }
+}
+
+/// How many there are before the first that is not 0: in blocks, which the compiler does in vectors.
+fn first_mass<'a>(masses: impl ExactSizeIterator<Item = &'a f64> + Clone) -> usize {
+    const BLOCK: usize = 8;
+    let n = masses.len();
+    let is_empty = |block: &usize| {
+        // Without the sign, which 0 may have, too.
+        masses.clone().skip(block * BLOCK).take(BLOCK).fold(0, |bits, mass| bits | mass.to_bits() << 1) == 0
+    };
+    let n_empty = BLOCK * (0..n.div_ceil(BLOCK)).take_while(is_empty).count();
+    n.min(n_empty + masses.skip(n_empty).take_while(|mass| **mass == 0.0).count())
+}
+
+dispatched! {
+    /// Σ |mass|, as eight sums side by side: in one, each addition would wait for the one before.
+    fn sum_of_sizes / sum_of_sizes_portable(masses: &[f64]) -> f64 {
         let mut sums = [0.0; 8];
-        for masses in self.masses.chunks(8) {
-            masses.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
+        let (blocks, rest) = masses.as_chunks::<8>();
+        for block in blocks {
+            for lane in 0..8 {
+                sums[lane] += block[lane].abs();
+            }
         }
+        rest.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
         sums.iter().sum()
     }
 }
@@ -199,16 +222,19 @@ dispatched! {
         grid: &mut Grid,
     ) -> f64 {
         match plan.order {
-            2 => spread::<2>(points, masses, plan, rows, grid),
-            4 => spread::<4>(points, masses, plan, rows, grid),
-            6 => spread::<6>(points, masses, plan, rows, grid),
+            2 => spread::<2, true>(points, masses, plan, rows, grid),
+            4 => spread::<4, true>(points, masses, plan, rows, grid),
+            6 => spread::<6, true>(points, masses, plan, rows, grid),
             _ => match Slots::new(points, plan, rows.len()) {
                 Some(mut slots) => {
-                    let remainder = spread(points, masses, plan, rows, &mut slots);
+                    let remainder = match masses {
+                        None => spread::<MAX_ORDER, false>(points, None, plan, rows, &mut slots),
+                        Some(_) => spread::<MAX_ORDER, true>(points, masses, plan, rows, &mut slots),
+                    };
                     slots.add_to(grid);
                     remainder
                 }
-                None => spread::<MAX_ORDER>(points, masses, plan, rows, grid),
+                None => spread::<MAX_ORDER, true>(points, masses, plan, rows, grid),
             },
         }
     }
@@ -220,11 +246,12 @@ trait Spread<const M: usize> {
     fn add(&mut self, lagrange: &Lagrange, panel: i64, outcome: bool, mass: f64, place: f64);
 }
 
-/// Spreads the rows that have mass, and returns Σ mass · |w(theta)|.
+/// Spreads the rows that have mass, and returns Σ mass · |w(theta)|. All masses are 1 unless the rows
+/// are `WEIGHTED`.
 ///
 /// Places of some rows are computed at once, which the compiler does in vectors.
 #[inline(always)]
-fn spread<const M: usize>(
+fn spread<const M: usize, const WEIGHTED: bool>(
     points: &Points,
     masses: Option<&[f64]>,
     plan: &Plan,
@@ -245,12 +272,14 @@ fn spread<const M: usize>(
         for lane in 0..LANES {
             let (panel, theta) = plan.panel(logits[lane]);
             (panels[lane], places[lane]) = (panel, theta - 0.5);
-            remainders[lane] += weights[lane] * Lagrange::remainder::<M>(places[lane]);
+            let remainder = Lagrange::remainder::<M>(places[lane]);
+            remainders[lane] += if WEIGHTED || n < LANES { weights[lane] * remainder } else { remainder };
         }
         for (lane, outcome) in points.outcomes[start..start + n].iter().enumerate() {
             // A row without mass may be beyond the pages.
-            if weights[lane] != 0.0 {
-                over.add(&plan.lagrange, panels[lane], *outcome, weights[lane], places[lane]);
+            let mass = if WEIGHTED { weights[lane] } else { 1.0 };
+            if mass != 0.0 {
+                over.add(&plan.lagrange, panels[lane], *outcome, mass, places[lane]);
             }
         }
     }
