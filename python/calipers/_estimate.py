@@ -60,7 +60,8 @@ class Estimate(float):
     True
     """
 
-    __slots__ = _ATTRIBUTES
+    # `_found` has all attributes of an estimate that was made quickly, until one is asked for.
+    __slots__ = (*_ATTRIBUTES, "_found")
 
     measure: str
     numerical_bound: float
@@ -96,6 +97,22 @@ class Estimate(float):
         for name, attribute in zip(_ATTRIBUTES, attributes, strict=True):
             object.__setattr__(self, name, attribute)
         return self
+
+    @classmethod
+    def _quickly(cls, found: tuple[Any, ...]) -> Estimate:
+        """The estimate of a value and its attributes, in their order."""
+        self = float.__new__(cls, found[0])
+        _PUT_FOUND(self, found)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks here for attributes that have no value yet.
+        if name not in _ATTRIBUTES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = dict(zip(_ATTRIBUTES, _GET_FOUND(self)[1:], strict=True))
+        for each, put in _PUTS:
+            put(self, found[each])
+        return found[name]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"an Estimate cannot be changed, so {name!r} cannot be set")
@@ -159,6 +176,7 @@ class Estimate(float):
 # Each slot's own way past `__setattr__`, in a fraction of the time of a call by keywords.
 _PUTS = tuple((name, vars(Estimate)[name].__set__) for name in _ATTRIBUTES)
 _PUT_CLASSES = dict(_PUTS)["per_class"]
+_PUT_FOUND, _GET_FOUND = vars(Estimate)["_found"].__set__, vars(Estimate)["_found"].__get__
 
 
 def _unpickled(found: dict[str, Any]) -> Estimate:

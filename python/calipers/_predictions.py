@@ -166,7 +166,7 @@ def measured(function: Callable[..., Any], given: dict[str, Any]) -> Estimate:
     """The value of the measure that a function is named after, as it was called."""
     found = _core.estimate_quickly(function.__name__, given, ROW_DEFAULTS)
     if found is not None:
-        return Estimate._of(found)
+        return Estimate._quickly(found)
     rows, options = call_of(function, given)
     return rows.estimate(function.__name__, **options)
 

@@ -276,6 +276,14 @@ pub(crate) fn estimate<'py>(
     ))
 }
 
+/// Rows that were left out, by kind: mostly none.
+pub(crate) fn left_out<'py>(py: Python<'py>, estimate: &Estimate) -> PyResult<Bound<'py, PyAny>> {
+    if estimate.input.left_out.is_empty() {
+        return Ok(PyDict::new(py).into_any());
+    }
+    estimate.input.left_out.clone().into_python(py)
+}
+
 /// The options of a result, then those of its input.
 pub(crate) fn with_input<'py>(
     py: Python<'py>,

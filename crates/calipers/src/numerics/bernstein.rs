@@ -1,14 +1,16 @@
 //! Integrals of |polynomial| over a panel, with sign changes found for certain.
 
+use std::sync::OnceLock;
+
 use super::dispatch::dispatched;
 use super::lagrange::{Lagrange, MAX_ORDER};
-use super::sum::Sum;
+use super::sum::{LANES, LaneSum, Sum};
 use crate::watch;
 
 /// Halvings after which a piece that may hide a sign change is taken as it is, at most.
 const MAX_DEPTH: u32 = 26;
 
-/// Turns values at the nodes of [`Lagrange`] into Bernstein coefficients on the middle panel.
+/// Integrals over the middle panel of polynomials through the nodes of [`Lagrange`].
 ///
 /// A polynomial lies within the range of its Bernstein coefficients, so coefficients of one sign
 /// prove that there is no root; and its integral over the panel is their mean. No root finder is
@@ -19,8 +21,60 @@ pub(crate) struct PanelIntegral {
     /// Halvings after which a piece that may hide a sign change is taken as it is: there P is as
     /// small as the piece is short, so that each halving more makes the doubt four times smaller.
     depth: u32,
-    /// Row i: the weights of the nodal values in coefficient i.
-    matrix: [[f64; MAX_ORDER]; MAX_ORDER],
+    shape: &'static Shape,
+}
+
+/// What belongs to an order of polynomials.
+#[derive(Debug)]
+struct Shape {
+    /// Column k: the weights of nodal value k in the Bernstein coefficients.
+    columns: [[f64; MAX_ORDER]; MAX_ORDER],
+    /// The weights of the nodal values in the integral.
+    integral: [f64; MAX_ORDER],
+    /// How far a Bernstein coefficient can be from the line through both ends of the panel, for
+    /// each second difference of nodal values of size 1.
+    bends: [f64; MAX_ORDER],
+    norm: f64,
+}
+
+impl Shape {
+    /// It is the same for all polynomials of an order, so that it is made once.
+    fn of(lagrange: &Lagrange, order: usize) -> &'static Shape {
+        static SHAPES: [OnceLock<Shape>; MAX_ORDER / 2] = [const { OnceLock::new() }; MAX_ORDER / 2];
+        SHAPES[order / 2 - 1].get_or_init(|| Shape::new(lagrange, order))
+    }
+
+    /// # The line and its bends
+    /// Coefficient i of a line is its value at i / (m - 1). So what the nodal values add to it
+    /// beyond the line through the ends of the panel vanishes for all lines: with weights r_k it is
+    /// Σ_k r_k v_k = Σ_j d_j (v_(j-1) - 2 v_j + v_(j+1)), where d_(k+1) = r_k + 2 d_k - d_(k-1).
+    fn new(lagrange: &Lagrange, order: usize) -> Self {
+        let mut columns = [[0.0; MAX_ORDER]; MAX_ORDER];
+        for (k, column) in columns[..order].iter_mut().enumerate() {
+            let monomials = lagrange.basis(k, 0.0);
+            for (i, weight) in column[..order].iter_mut().enumerate() {
+                *weight = (0..=i).map(|j| binomial(i, j) / binomial(order - 1, j) * monomials[j]).sum();
+            }
+        }
+        let mut bends = [0.0; MAX_ORDER];
+        let mut norm = 0.0f64;
+        for i in 0..order {
+            norm = norm.max(columns.iter().map(|column| column[i].abs()).sum());
+            let along = i as f64 / (order - 1) as f64;
+            let (mut before, mut now) = (0.0, 0.0);
+            for k in 0..order - 1 {
+                let of_line = match k {
+                    _ if k + 1 == order / 2 => 1.0 - along,
+                    _ if k == order / 2 => along,
+                    _ => 0.0,
+                };
+                bends[k] = f64::max(bends[k], f64::abs(now));
+                (before, now) = (now, columns[k][i] - of_line + 2.0 * now - before);
+            }
+        }
+        let integral = columns.map(|column| column.iter().sum::<f64>() / order as f64);
+        Shape { columns, integral, bends, norm }
+    }
 }
 
 /// The integral of |P| over panels of length 1, and how far at most it may be off.
@@ -34,21 +88,12 @@ impl PanelIntegral {
     /// For panels whose doubts may add up to about `negligible`.
     pub(crate) fn new(lagrange: &Lagrange, order: usize, negligible: f64) -> Self {
         let depth = (-0.5 * negligible.log2()).ceil().clamp(8.0, f64::from(MAX_DEPTH)) as u32;
-        let mut matrix = [[0.0; MAX_ORDER]; MAX_ORDER];
-        for k in 0..order {
-            let monomials = lagrange.basis(k, 0.0);
-            for (i, row) in matrix[..order].iter_mut().enumerate() {
-                let terms = (0..=i).map(|j| binomial(i, j) / binomial(order - 1, j) * monomials[j]);
-                row[k] = terms.sum();
-            }
-        }
-        PanelIntegral { order, depth, matrix }
+        PanelIntegral { order, depth, shape: Shape::of(lagrange, order) }
     }
 
     /// Largest sum of absolute weights in a coefficient: how much rounding can grow.
     pub(crate) fn norm(&self) -> f64 {
-        let row_sum = |row: &[f64; MAX_ORDER]| row.iter().map(|weight| weight.abs()).sum::<f64>();
-        self.matrix.iter().map(row_sum).fold(0.0, f64::max)
+        self.shape.norm
     }
 
     /// The sum of the integrals of |P| over all panels that have their nodes among `values`, P
@@ -69,94 +114,127 @@ dispatched! {
     }
 }
 
-/// Panels side by side: neighbours share all but one of their values, so that no value has to be
-/// moved for it. Most have coefficients of one sign, and are done with their mean.
+/// Panels side by side. Most are done without their coefficients: where both ends are further from
+/// 0 than any coefficient is from the line between them, all have one sign.
 #[inline(always)]
 fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIntegral {
-    const LANES: usize = 4;
     let n_panels = (values.len() + 1).saturating_sub(M);
-    let (mut value, mut slack) = (Sum::default(), 0.0);
-    let mut split = |coefficients: [f64; M]| {
-        // Where values are rounding about 0, every panel is split: seconds for millions of them.
-        watch::check();
-        let panel = abs_integral(&coefficients, panels.depth);
-        slack += panel.slack;
-        panel.value
-    };
+    let shape = panels.shape;
+    let mut sums = LaneSum::default();
+    let mut doubtful = Vec::new();
     let mut panel = 0;
-    while panel + LANES <= n_panels {
-        let mut coefficients = [[0.0; LANES]; M];
-        for (coefficient, row) in coefficients.iter_mut().zip(&panels.matrix) {
-            for k in 0..M {
-                for lane in 0..LANES {
-                    coefficient[lane] += row[k] * values[panel + k + lane];
+    while let Some(window) = values[panel.min(values.len())..].get(..M + LANES - 1) {
+        let (mut integrals, mut bends) = ([0.0; LANES], [0.0; LANES]);
+        for k in 0..M {
+            for lane in 0..LANES {
+                integrals[lane] += shape.integral[k] * window[k + lane];
+            }
+        }
+        for k in 1..M - 1 {
+            for lane in 0..LANES {
+                let difference = (window[k - 1 + lane] - window[k + lane]) + (window[k + 1 + lane] - window[k + lane]);
+                bends[lane] += shape.bends[k] * difference.abs();
+            }
+        }
+        // How far the nearer end is from 0, if both are on one side of it, beyond the bends.
+        let mut margins = [0.0; LANES];
+        for lane in 0..LANES {
+            let (start, end) = (window[M / 2 - 1 + lane], window[M / 2 + lane]);
+            let (low, high) = if start < end { (start, end) } else { (end, start) };
+            margins[lane] = (if low > -high { low } else { -high }) - bends[lane];
+            integrals[lane] = integrals[lane].abs();
+        }
+        // Written so that NaN is split, too.
+        if !margins.iter().fold(true, |all, margin| all & (*margin > 0.0)) {
+            for lane in 0..LANES {
+                if !(margins[lane] > 0.0) {
+                    integrals[lane] = 0.0;
+                    doubtful.push(panel + lane);
                 }
             }
         }
-        let (mut sum, mut sum_of_sizes) = ([0.0; LANES], [0.0; LANES]);
-        for coefficient in &coefficients {
-            for lane in 0..LANES {
-                sum[lane] += coefficient[lane];
-                sum_of_sizes[lane] += coefficient[lane].abs();
-            }
-        }
-        for lane in 0..LANES {
-            // Of one sign, sizes add up to the size of the sum, to the last bit; if others do, it
-            // is by a rounding.
-            let one_sign = sum[lane].abs() == sum_of_sizes[lane];
-            value.add(if one_sign {
-                sum_of_sizes[lane] / M as f64
-            } else {
-                split(coefficients.map(|coefficient| coefficient[lane]))
-            });
-        }
+        sums.add(integrals);
         panel += LANES;
     }
-    for values in values[panel..].windows(M) {
-        value.add(split(std::array::from_fn(|i| (0..M).fold(0.0, |sum, k| sum + panels.matrix[i][k] * values[k]))));
+    let (mut sum, mut slack) = (Sum::default(), 0.0);
+    sum.add(sums.value());
+    for panel in doubtful.into_iter().chain(panel..n_panels) {
+        // Where values are rounding about 0, every panel is split: seconds for millions of them.
+        watch::check();
+        let mut coefficients = [0.0; M];
+        for k in 0..M {
+            for i in 0..M {
+                coefficients[i] += shape.columns[k][i] * values[panel + k];
+            }
+        }
+        let panel = abs_integral(&coefficients, panels.depth);
+        slack += panel.slack;
+        sum.add(panel.value);
     }
-    AbsIntegral { value: value.value(), slack }
+    AbsIntegral { value: sum.value(), slack }
 }
 
-/// Panels with one sign change, which are nearly all of those that have any, are cut on both sides
-/// of their root; all others are halved until the doubt is small.
+/// Panels with one sign change, which are nearly all of those that have any, are cut at their root;
+/// all others are halved until the doubt is small.
+#[inline(always)]
 fn abs_integral<const M: usize>(coefficients: &[f64; M], depth: u32) -> AbsIntegral {
-    match single_root(coefficients) {
-        Some(root) => about_root(coefficients, root, depth),
-        None => by_halves(coefficients, depth),
+    let (min, max) = extent(coefficients);
+    if min >= 0.0 || max <= 0.0 {
+        return AbsIntegral { value: mean(coefficients).abs(), slack: 0.0 };
     }
+    // As small as P is in a piece that halving takes as it is, times the length of that piece.
+    let negligible = 0.25f64.powi(depth as i32).max(2f64.powi(-48)) * max.max(-min);
+    about_root(coefficients, negligible).unwrap_or_else(|| by_halves(coefficients, depth))
 }
 
-/// Three pieces: a short one about the root, taken as it is, and one on each side.
+/// Both sides of a root, of which each should have one sign; `None` without such a root.
 ///
-/// Nothing depends on how near `root` is to the root: a side that may still hide a sign change is
-/// halved as any other piece.
-fn about_root<const M: usize>(coefficients: &[f64; M], root: f64, depth: u32) -> AbsIntegral {
-    let half_width = 0.5f64.powi(depth as i32 + 1);
-    let (from, to) = (root - half_width, root + half_width);
-    if !(from > 0.0 && to < 1.0) {
-        return by_halves(coefficients, depth);
+/// Nothing depends on how near the place of the cut is to the root. Where a side's coefficients
+/// reach down to -d beside an integral above 0, |P| is P + 2 max(-P, 0), and so its integral is off
+/// by at most 2 d times the length of the side.
+#[inline(always)]
+fn about_root<const M: usize>(coefficients: &[f64; M], negligible: f64) -> Option<AbsIntegral> {
+    let mut root = single_root(coefficients, negligible)?;
+    for _ in 0..2 {
+        let (before, after) = cut(coefficients, root);
+        let side = |coefficients: &[f64; M]| {
+            let (min, max) = extent(coefficients);
+            let mean = mean(coefficients);
+            (mean.abs(), 2.0 * if mean > 0.0 { -min } else { max }.max(0.0))
+        };
+        let (sides, value) = ([side(&before), side(&after)], after[0]);
+        let mix = |of: fn(&(f64, f64)) -> f64| root * of(&sides[0]) + (1.0 - root) * of(&sides[1]);
+        let slack = mix(|side| side.1);
+        if slack <= 4.0 * negligible {
+            return Some(AbsIntegral { value: mix(|side| side.0), slack });
+        }
+        // Another step from here, where P is known to all its digits.
+        root -= value * (1.0 - root) / ((M - 1) as f64 * (after[1] - after[0]));
+        if !(root > 0.0 && root < 1.0) {
+            return None;
+        }
     }
-    let (before, rest) = cut(coefficients, from);
-    let (about, after) = cut(&rest, (to - from) / (1.0 - from));
-    let (before, about, after) = (by_halves(&before, depth), by_halves(&about, 0), by_halves(&after, depth));
-    let mix = |of: fn(&AbsIntegral) -> f64| from * of(&before) + (to - from) * of(&about) + (1.0 - to) * of(&after);
-    AbsIntegral { value: mix(|part| part.value), slack: mix(|part| part.slack) }
+    None
 }
 
 /// About where the root is, for coefficients that change their sign once: then there is just one
-/// (Descartes' rule of signs in Bernstein's form).
-fn single_root<const M: usize>(coefficients: &[f64; M]) -> Option<f64> {
+/// (Descartes' rule of signs in Bernstein's form). P is negligible there, or steps have run out.
+#[inline(always)]
+fn single_root<const M: usize>(coefficients: &[f64; M], negligible: f64) -> Option<f64> {
     let n_changes = coefficients.windows(2).filter(|pair| (pair[0] < 0.0) != (pair[1] < 0.0)).count();
     let (start, end) = (coefficients[0], coefficients[M - 1]);
     if n_changes != 1 || !(start * end < 0.0) {
         return None;
     }
+    let powers = powers(coefficients);
     // Newton's steps, kept between points of different sign.
     let (mut below, mut above) = (0.0, 1.0);
     let mut root = start / (start - end);
     for _ in 0..NEWTON_STEPS {
-        let (value, slope) = at(coefficients, root);
+        let (value, slope) = at(&powers, root);
+        if value.abs() <= negligible {
+            break;
+        }
         if (value < 0.0) == (start < 0.0) {
             below = root
         } else {
@@ -169,27 +247,51 @@ fn single_root<const M: usize>(coefficients: &[f64; M]) -> Option<f64> {
     Some(root)
 }
 
-/// Their error squares with each: from a twentieth of a panel, five leave nothing.
-const NEWTON_STEPS: usize = 5;
+/// The error of the root is squared with each: from a twentieth of a panel, five leave nothing.
+const NEWTON_STEPS: usize = 6;
 
-/// The polynomial and its slope at t.
-fn at<const M: usize>(coefficients: &[f64; M], t: f64) -> (f64, f64) {
-    let mut level = *coefficients;
-    let mut slope = 0.0;
-    for last in (1..M).rev() {
-        slope = level[1] - level[0];
-        for i in 0..last {
-            level[i] += t * (level[i + 1] - level[i]);
+/// The coefficients of the powers of t: differences of those of Bernstein, times binomials.
+#[inline(always)]
+fn powers<const M: usize>(coefficients: &[f64; M]) -> [f64; MAX_ORDER] {
+    let mut differences = *coefficients;
+    let mut powers = [0.0; MAX_ORDER];
+    let mut binomial = 1.0;
+    for degree in 0..M {
+        powers[degree] = binomial * differences[0];
+        for i in 0..M - 1 - degree {
+            differences[i] = differences[i + 1] - differences[i];
         }
+        binomial *= (M - 1 - degree) as f64 / (degree + 1) as f64;
     }
-    (level[0], (M - 1) as f64 * slope)
+    powers
+}
+
+/// The polynomial and its slope at t, in pairs of terms: fewer steps that wait for each other.
+#[inline(always)]
+fn at(powers: &[f64; MAX_ORDER], t: f64) -> (f64, f64) {
+    let [a, b, c, d, e, f, g, h] = *powers;
+    let (square, fourth) = (t * t, (t * t) * (t * t));
+    let value = ((a + b * t) + (c + d * t) * square) + ((e + f * t) + (g + h * t) * square) * fourth;
+    let [c, d, e, f, g, h] = [2.0 * c, 3.0 * d, 4.0 * e, 5.0 * f, 6.0 * g, 7.0 * h];
+    let slope = ((b + c * t) + (d + e * t) * square) + ((f + g * t) + h * square) * fourth;
+    (value, slope)
+}
+
+/// The least and the largest coefficient.
+#[inline(always)]
+fn extent<const M: usize>(coefficients: &[f64; M]) -> (f64, f64) {
+    let wider = |(min, max): (f64, f64), c: &f64| (if *c < min { *c } else { min }, if *c > max { *c } else { max });
+    coefficients.iter().fold((f64::INFINITY, f64::NEG_INFINITY), wider)
+}
+
+#[inline(always)]
+fn mean<const M: usize>(coefficients: &[f64; M]) -> f64 {
+    coefficients.iter().sum::<f64>() / M as f64
 }
 
 /// `depth` is how many halvings are left.
 fn by_halves<const M: usize>(coefficients: &[f64; M], depth: u32) -> AbsIntegral {
-    let min = coefficients.iter().copied().fold(f64::INFINITY, f64::min);
-    let max = coefficients.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mean = coefficients.iter().sum::<f64>() / M as f64;
+    let ((min, max), mean) = (extent(coefficients), mean(coefficients));
     if min >= 0.0 || max <= 0.0 {
         return AbsIntegral { value: mean.abs(), slack: 0.0 };
     }
@@ -203,6 +305,7 @@ fn by_halves<const M: usize>(coefficients: &[f64; M], depth: u32) -> AbsIntegral
 }
 
 /// De Casteljau's scheme: the coefficients of the parts before and after t.
+#[inline(always)]
 fn cut<const M: usize>(coefficients: &[f64; M], t: f64) -> ([f64; M], [f64; M]) {
     let (mut before, mut after) = ([0.0; M], *coefficients);
     for (level, coefficient) in before.iter_mut().enumerate() {
@@ -260,9 +363,9 @@ mod tests {
             let apart = (cut.value - halved.value).abs();
             assert!(apart <= cut.slack + halved.slack + 1e-14 * size, "{coefficients:?}: {apart}");
             assert!((0.0..=1e-9 * size).contains(&cut.slack), "{coefficients:?}: {}", cut.slack);
-            if let Some(root) = single_root(&coefficients) {
+            if let Some(root) = single_root(&coefficients, 1e-12 * size) {
                 n_single += 1;
-                n_near += u32::from(at(&coefficients, root).0.abs() < 1e-9 * size);
+                n_near += u32::from(at(&powers(&coefficients), root).0.abs() < 1e-9 * size);
             }
         }
         assert!(n_single > 1_000 && 100 * n_near >= 99 * n_single, "{n_near} of {n_single} roots are found");

@@ -14,6 +14,8 @@ pub(crate) struct Taps {
     values: Vec<f64>,
     /// Sum of |values|.
     norm: f64,
+    /// Whether taps at the same distance on both sides are equal, and are taken together.
+    folded: bool,
 }
 
 /// The values of a convolution, and a bound on the sum of their absolute errors beyond what summing
@@ -27,13 +29,20 @@ impl Taps {
     pub(crate) fn new(reach: usize, sample: impl Fn(f64) -> f64) -> Self {
         let values: Vec<f64> = (0..=2 * reach).map(|k| sample(k as f64 - reach as f64)).collect();
         let norm = values.iter().map(|value| value.abs()).sum();
-        Taps { reach, values, norm }
+        Taps { reach, values, norm, folded: false }
+    }
+
+    /// The same, with sums of the two masses that a tap and its mirror image meet: a quarter less
+    /// work where the kernel is symmetric.
+    pub(crate) fn folded(self) -> Self {
+        let folded = self.values.iter().eq(self.values.iter().rev());
+        Taps { folded, ..self }
     }
 
     /// The squares of the samples.
     pub(crate) fn squared(&self) -> Self {
         let values: Vec<f64> = self.values.iter().map(|value| value * value).collect();
-        Taps { reach: self.reach, norm: values.iter().sum(), values }
+        Taps { reach: self.reach, norm: values.iter().sum(), values, folded: false }
     }
 
     pub(crate) fn reach(&self) -> usize {
@@ -53,6 +62,7 @@ impl Taps {
         if 4 * n_masses < masses.len() && n_masses * self.len().min(n_out) <= fft_cost {
             Convolved { values: self.scatter(masses, n_out), extra_error: 0.0 }
         } else if n_out * self.len() <= 4 * fft_cost {
+            let gather = if self.folded { gather_folded } else { gather };
             Convolved { values: gather(&self.values, masses), extra_error: 0.0 }
         } else {
             self.transform(masses, n_out)
@@ -205,25 +215,54 @@ dispatched! {
     fn gather / gather_portable(taps: &[f64], masses: &[f64]) -> Vec<f64> {
         const LANES: usize = 16;
         let n_out = masses.len() + 1 - taps.len();
-        let mut out = vec![0.0; n_out.next_multiple_of(LANES)];
-        for (block, out) in out.chunks_exact_mut(LANES).enumerate() {
-            let start = block * LANES;
+        let mut out = vec![0.0; n_out];
+        if n_out < LANES {
+            for (start, out) in out.iter_mut().enumerate() {
+                *out = taps.iter().rev().zip(&masses[start..]).fold(0.0, |sum, (tap, mass)| sum + tap * mass);
+            }
+            return out;
+        }
+        for block in 0..n_out.div_ceil(LANES) {
+            // The last block has some outputs once more, rather than a few one by one.
+            let start = (block * LANES).min(n_out - LANES);
             let mut sums = [0.0; LANES];
-            if start + LANES <= n_out {
-                for (place, tap) in taps.iter().rev().enumerate() {
-                    let masses = &masses[start + place..][..LANES];
-                    for lane in 0..LANES {
-                        sums[lane] += tap * masses[lane];
-                    }
-                }
-            } else {
-                for (place, tap) in taps.iter().rev().enumerate() {
-                    sums.iter_mut().zip(&masses[start + place..]).for_each(|(sum, mass)| *sum += tap * mass);
+            for (place, tap) in taps.iter().rev().enumerate() {
+                let masses = &masses[start + place..][..LANES];
+                for lane in 0..LANES {
+                    sums[lane] += tap * masses[lane];
                 }
             }
-            out.copy_from_slice(&sums);
+            out[start..start + LANES].copy_from_slice(&sums);
         }
-        out.truncate(n_out);
+        out
+    }
+}
+
+dispatched! {
+    /// The same for a kernel that is symmetric.
+    fn gather_folded / gather_folded_portable(taps: &[f64], masses: &[f64]) -> Vec<f64> {
+        const LANES: usize = 16;
+        let (reach, n_out) = (taps.len() / 2, masses.len() + 1 - taps.len());
+        if n_out < LANES {
+            return gather(taps, masses);
+        }
+        let mut out = vec![0.0; n_out];
+        for block in 0..n_out.div_ceil(LANES) {
+            let start = (block * LANES).min(n_out - LANES);
+            let masses = &masses[start..][..LANES + 2 * reach];
+            let mut sums = [0.0; LANES];
+            for (place, tap) in taps[..reach].iter().enumerate() {
+                let (before, after) = (&masses[place..][..LANES], &masses[2 * reach - place..][..LANES]);
+                for lane in 0..LANES {
+                    sums[lane] += tap * (before[lane] + after[lane]);
+                }
+            }
+            let (tap, masses) = (taps[reach], &masses[reach..][..LANES]);
+            for lane in 0..LANES {
+                sums[lane] += tap * masses[lane];
+            }
+            out[start..start + LANES].copy_from_slice(&sums);
+        }
         out
     }
 }
@@ -260,6 +299,14 @@ mod tests {
         let direct = taps.scatter(&masses, 600);
         let gathered = gather(&taps.values, &masses);
         assert_eq!(gathered, gather_portable(&taps.values, &masses));
+        assert!(!taps.clone().folded().folded);
+        let bell = Taps::new(50, |x| (-0.01 * x * x).exp()).folded();
+        assert!(bell.folded);
+        let folded = gather_folded(&bell.values, &masses);
+        assert_eq!(folded, gather_folded_portable(&bell.values, &masses));
+        for (folded, gathered) in folded.iter().zip(gather(&bell.values, &masses)) {
+            assert!((folded - gathered).abs() < 1e-11);
+        }
         let fast = taps.transform(&masses, 600);
         for (i, value) in direct.iter().enumerate() {
             let sum: f64 =

@@ -1,6 +1,8 @@
 //! Interpolation between equally spaced nodes, always on the middle panel of an even number of
 //! them.
 
+use std::sync::OnceLock;
+
 /// The highest order that is used: 8 nodes, polynomials of degree 7.
 pub(crate) const MAX_ORDER: usize = 8;
 
@@ -23,7 +25,13 @@ pub(crate) struct Lagrange {
 const MAX_PAIRS: usize = MAX_ORDER / 2;
 
 impl Lagrange {
+    /// It is the same for each order, so that it is made once.
     pub(crate) fn new(order: usize) -> Self {
+        static MADE: [OnceLock<Lagrange>; MAX_PAIRS] = [const { OnceLock::new() }; MAX_PAIRS];
+        MADE[order / 2 - 1].get_or_init(|| Lagrange::of(order)).clone()
+    }
+
+    fn of(order: usize) -> Self {
         debug_assert!(order.is_multiple_of(2) && (2..=MAX_ORDER).contains(&order));
         let mut lagrange = Lagrange { order, even: [[0.0; MAX_PAIRS]; MAX_PAIRS], odd: [[0.0; MAX_PAIRS]; MAX_PAIRS] };
         for k in 0..order / 2 {
@@ -68,8 +76,8 @@ impl Lagrange {
     pub(crate) fn weights<const M: usize>(&self, x: f64) -> [f64; M] {
         debug_assert_eq!(M, self.order);
         let square = x * x;
-        let (mut even, mut odd) = ([0.0; MAX_PAIRS], [0.0; MAX_PAIRS]);
-        for degree in (0..M / 2).rev() {
+        let (mut even, mut odd) = (self.even[M / 2 - 1], self.odd[M / 2 - 1]);
+        for degree in (0..M / 2 - 1).rev() {
             for k in 0..MAX_PAIRS {
                 even[k] = even[k] * square + self.even[degree][k];
                 odd[k] = odd[k] * square + self.odd[degree][k];

@@ -81,8 +81,17 @@ pub(crate) fn map_parts<T: Send, R: Send>(
     part: usize,
     work: impl Fn(usize, &mut [T]) -> R + Sync,
 ) -> Vec<R> {
-    let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut(part).map(Mutex::new).collect();
-    map(parts.len(), |index| work(index, &mut parts[index].lock().unwrap_or_else(PoisonError::into_inner)))
+    map_items(values.chunks_mut(part).collect(), work)
+}
+
+/// Applies `work` to items that it takes, with the number of each; one item stays on this thread.
+pub(crate) fn map_items<T: Send, R: Send>(items: Vec<T>, work: impl Fn(usize, T) -> R + Sync) -> Vec<R> {
+    if items.len() == 1 {
+        return items.into_iter().map(|item| work(0, item)).collect();
+    }
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    let take = |index: usize| items[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+    map(items.len(), |index| take(index).map(|item| work(index, item))).into_iter().flatten().collect()
 }
 
 /// Compensated sums over the rows `0..n`: `add` adds the rows of a chunk to its sums.

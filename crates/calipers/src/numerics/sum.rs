@@ -79,6 +79,11 @@ impl LaneSum {
         }
     }
 
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.add(other.heads);
+        self.tails.iter_mut().zip(other.tails).for_each(|(tail, other)| *tail += other);
+    }
+
     pub(crate) fn value(self) -> f64 {
         let mut sum: Sum = self.heads.into_iter().collect();
         self.tails.into_iter().for_each(|tail| sum.add(tail));

@@ -19,7 +19,13 @@ const PAGE_NODES: usize = PAGE as usize + MAX_ORDER;
 /// Masses of a page: those of outcome 0, then those of outcome 1.
 const PAGE_MASSES: usize = 2 * PAGE_NODES;
 
-/// Masses at nodes. Node j is at logit j · spacing.
+/// Rows that are spread on one thread: the sums of several would take as long to add up.
+const FEW_ROWS: usize = 1 << 14;
+
+/// Panels that may have [slots](Slots): a megabyte of them.
+const MAX_SLOTS: usize = 1 << 14;
+
+/// Masses at nodes, in the units of the points' weights. Node j is at logit j · spacing.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     /// Number of the first page.
@@ -68,10 +74,10 @@ impl Grid {
         let page_bytes = (size_of::<f64>() * PAGE_MASSES) as f64;
         let bytes = n_pages.min(n as f64) * page_bytes + 4.0 * n_pages;
         let n_segments = ((1u64 << 25) as f64 / bytes).clamp(2.0, 64.0) as usize;
-        let segment = n.div_ceil(n_segments).max(parallel::chunk_of(n));
+        let segment = if n <= FEW_ROWS { n } else { n.div_ceil(n_segments).max(parallel::chunk_of(n)) };
         let mut segments = parallel::map_chunks(n, segment, |rows| {
             let mut grid = empty.clone();
-            deposit(points, masses, plan, rows, &mut grid);
+            grid.remainder = deposit(points, masses, plan, rows, &mut grid);
             grid
         })
         .into_iter();
@@ -81,10 +87,6 @@ impl Grid {
         if grid.overflowed {
             return None;
         }
-        // Weights become shares at the end: one rounding for each node rather than one for each
-        // point.
-        grid.masses.iter_mut().for_each(|mass| *mass /= points.total_weight);
-        grid.remainder /= points.total_weight;
         Some(grid)
     }
 
@@ -144,10 +146,11 @@ impl Grid {
     fn occupied(&self, index: usize) -> Option<Range<i64>> {
         let (negatives, positives) = self.masses_of(index)?.split_at(PAGE_NODES);
         let start = self.start_of(index);
-        let has_mass = |k: &usize| negatives[*k] != 0.0 || positives[*k] != 0.0;
-        let first = (0..PAGE_NODES).find(has_mass).unwrap_or(0) as i64;
-        let last = (0..PAGE_NODES).rev().find(has_mass).unwrap_or(0) as i64;
-        Some(start + first..start + last + 1)
+        let first = first_mass(negatives.iter()).min(first_mass(positives.iter()));
+        let after = first_mass(negatives.iter().rev()).min(first_mass(positives.iter().rev()));
+        // A page without mass counts as its first node.
+        let (first, end) = if first < PAGE_NODES { (first, PAGE_NODES - after) } else { (0, 1) };
+        Some(start + first as i64..start + end as i64)
     }
 
     /// The node of the first mass of the page at `index` of the table.
@@ -178,37 +181,83 @@ impl Grid {
 
     /// Σ |mass|: the sum of the points' masses, and somewhat more for sparse points.
     pub(super) fn total_mass(&self) -> f64 {
-        // Eight sums side by side: in one, each addition would wait for the one before.
+        sum_of_sizes(&self.masses)
+    }
+}
+
+/// How many there are before the first that is not 0: in blocks, which the compiler does in vectors.
+fn first_mass<'a>(masses: impl ExactSizeIterator<Item = &'a f64> + Clone) -> usize {
+    const BLOCK: usize = 8;
+    let n = masses.len();
+    let is_empty = |block: &usize| {
+        // Without the sign, which 0 may have, too.
+        masses.clone().skip(block * BLOCK).take(BLOCK).fold(0, |bits, mass| bits | mass.to_bits() << 1) == 0
+    };
+    let n_empty = BLOCK * (0..n.div_ceil(BLOCK)).take_while(is_empty).count();
+    n.min(n_empty + masses.skip(n_empty).take_while(|mass| **mass == 0.0).count())
+}
+
+dispatched! {
+    /// Σ |mass|, as eight sums side by side: in one, each addition would wait for the one before.
+    fn sum_of_sizes / sum_of_sizes_portable(masses: &[f64]) -> f64 {
         let mut sums = [0.0; 8];
-        for masses in self.masses.chunks(8) {
-            masses.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
+        let (blocks, rest) = masses.as_chunks::<8>();
+        for block in blocks {
+            for lane in 0..8 {
+                sums[lane] += block[lane].abs();
+            }
         }
+        rest.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
         sums.iter().sum()
     }
 }
 
 dispatched! {
-    /// Spreads some of the points over the nodes around them, by mass.
+    /// Spreads some of the points over the nodes around them, by mass, and returns Σ mass · |w(theta)|.
     fn deposit / deposit_portable(
         points: &Points,
         masses: Option<&[f64]>,
         plan: &Plan,
         rows: Range<usize>,
         grid: &mut Grid,
-    ) {
+    ) -> f64 {
         match plan.order {
-            2 => spread::<2>(points, masses, plan, rows, grid),
-            4 => spread::<4>(points, masses, plan, rows, grid),
-            6 => spread::<6>(points, masses, plan, rows, grid),
-            _ => spread::<8>(points, masses, plan, rows, grid),
+            2 => spread::<2, true>(points, masses, plan, rows, grid),
+            4 => spread::<4, true>(points, masses, plan, rows, grid),
+            6 => spread::<6, true>(points, masses, plan, rows, grid),
+            _ => match Slots::new(points, plan, rows.len()) {
+                Some(mut slots) => {
+                    let remainder = match masses {
+                        None => spread::<MAX_ORDER, false>(points, None, plan, rows, &mut slots),
+                        Some(_) => spread::<MAX_ORDER, true>(points, masses, plan, rows, &mut slots),
+                    };
+                    slots.add_to(grid);
+                    remainder
+                }
+                None => spread::<MAX_ORDER, true>(points, masses, plan, rows, grid),
+            },
         }
     }
 }
 
-/// Places of some rows at once, which the compiler does in vectors, and then their masses row by
-/// row.
+/// What rows are spread over. A closure would not be compiled for the processor of its caller.
+trait Spread<const M: usize> {
+    /// Adds a row of that mass with its place in the panel, from -1/2 to 1/2.
+    fn add(&mut self, lagrange: &Lagrange, panel: i64, outcome: bool, mass: f64, place: f64);
+}
+
+/// Spreads the rows that have mass, and returns Σ mass · |w(theta)|. All masses are 1 unless the rows
+/// are `WEIGHTED`.
+///
+/// Places of some rows are computed at once, which the compiler does in vectors.
 #[inline(always)]
-fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+fn spread<const M: usize, const WEIGHTED: bool>(
+    points: &Points,
+    masses: Option<&[f64]>,
+    plan: &Plan,
+    rows: Range<usize>,
+    over: &mut impl Spread<M>,
+) -> f64 {
     const LANES: usize = 16;
     let mut remainders = [0.0; LANES];
     for start in rows.clone().step_by(LANES) {
@@ -223,35 +272,106 @@ fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, 
         for lane in 0..LANES {
             let (panel, theta) = plan.panel(logits[lane]);
             (panels[lane], places[lane]) = (panel, theta - 0.5);
-            remainders[lane] += weights[lane] * Lagrange::remainder::<M>(places[lane]);
+            let remainder = Lagrange::remainder::<M>(places[lane]);
+            remainders[lane] += if WEIGHTED || n < LANES { weights[lane] * remainder } else { remainder };
         }
-        // Apart from the sums, so that rows do not wait for each other.
-        let mut node_weights = [[0.0; M]; LANES];
-        for lane in 0..LANES {
-            node_weights[lane] = plan.lagrange.weights::<M>(places[lane]);
-        }
-        for lane in 0..n {
-            // A row without weight may be beyond the pages.
-            if weights[lane] == 0.0 {
-                continue;
+        for (lane, outcome) in points.outcomes[start..start + n].iter().enumerate() {
+            // A row without mass may be beyond the pages.
+            let mass = if WEIGHTED { weights[lane] } else { 1.0 };
+            if mass != 0.0 {
+                over.add(&plan.lagrange, panels[lane], *outcome, mass, places[lane]);
             }
-            let Some(page) = grid.page(panels[lane].div_euclid(PAGE)) else {
+        }
+    }
+    remainders.iter().sum()
+}
+
+impl<const M: usize> Spread<M> for Grid {
+    #[inline(always)]
+    fn add(&mut self, lagrange: &Lagrange, panel: i64, outcome: bool, mass: f64, place: f64) {
+        let Some(page) = self.page(panel.div_euclid(PAGE)) else {
+            self.overflowed = true;
+            return;
+        };
+        let first = page + usize::from(outcome) * PAGE_NODES + panel.rem_euclid(PAGE) as usize;
+        // proof: a page has room for M nodes from each of its panels on
+        let masses = self.masses[first..].first_chunk_mut::<M>().expect("room for the nodes");
+        add_to(masses, mass, lagrange.weights::<M>(place));
+    }
+}
+
+/// By way of a copy, which no other memory can overlap.
+#[inline(always)]
+fn add_to<const N: usize>(masses: &mut [f64; N], mass: f64, weights: [f64; N]) {
+    let mut sums = *masses;
+    for k in 0..N {
+        sums[k] += mass * weights[k];
+    }
+    *masses = sums;
+}
+
+/// Half of the nodes of a panel.
+const HALF: usize = MAX_ORDER / 2;
+
+/// Masses of the highest order in places of their own for each panel, for rows that are many beside
+/// the panels.
+///
+/// A processor that reads what it has just written has to wait if one is a part of the other. The
+/// nodes of neighbouring panels overlap; slots are alike or apart.
+struct Slots {
+    /// The first panel that has rows.
+    first: i64,
+    n_panels: usize,
+    /// Slot q + 3 has masses of both outcomes for the nodes from q on, relative to the first node
+    /// of the first panel: the first half of the nodes of panel q, and the second half of those of
+    /// panel q - 4.
+    slots: Vec<[[f64; HALF]; 2]>,
+}
+
+impl Slots {
+    /// `None` if rows are few beside the panels.
+    fn new(points: &Points, plan: &Plan, n_rows: usize) -> Option<Self> {
+        let (first, last) = (plan.panel(points.range.0).0, plan.panel(points.range.1).0);
+        let n_panels = usize::try_from(last - first).ok()? + 1;
+        (n_panels <= n_rows.min(MAX_SLOTS)).then(|| {
+            let slots = vec![[[0.0; HALF]; 2]; n_panels + HALF + 2 * (HALF - 1)];
+            Slots { first, n_panels, slots }
+        })
+    }
+
+    /// Adds up what slots have for each node.
+    fn add_to(&self, grid: &mut Grid) {
+        let last = self.first + self.n_panels as i64 - 1;
+        for page in self.first.div_euclid(PAGE)..=last.div_euclid(PAGE) {
+            let Some(start) = grid.page(page) else {
                 grid.overflowed = true;
                 return;
             };
-            let outcome = usize::from(points.outcomes[start + lane]);
-            let first = page + outcome * PAGE_NODES + panels[lane].rem_euclid(PAGE) as usize;
-            // proof: a page has room for M nodes from each of its panels on
-            let masses = grid.masses[first..].first_chunk_mut::<M>().expect("room for the nodes");
-            // By way of a copy, which no other memory can overlap.
-            let mut sums = *masses;
-            for k in 0..M {
-                sums[k] += weights[lane] * node_weights[lane][k];
+            let (from, to) = (self.first.max(page * PAGE), last.min((page + 1) * PAGE - 1));
+            // The last page has all nodes of the last panel.
+            let n_nodes = (to - from) as usize + if to == last { MAX_ORDER } else { 1 };
+            let slots = &self.slots[(from - self.first) as usize..][..n_nodes + HALF - 1];
+            for outcome in 0..2 {
+                let place = start + outcome * PAGE_NODES + (from - page * PAGE) as usize;
+                for (mass, slots) in grid.masses[place..][..n_nodes].iter_mut().zip(slots.windows(HALF)) {
+                    *mass += (0..HALF).fold(0.0, |sum, k| sum + slots[HALF - 1 - k][outcome][k]);
+                }
             }
-            *masses = sums;
         }
     }
-    grid.remainder += remainders.iter().sum::<f64>();
+}
+
+impl Spread<MAX_ORDER> for Slots {
+    #[inline(always)]
+    fn add(&mut self, lagrange: &Lagrange, panel: i64, outcome: bool, mass: f64, place: f64) {
+        let slots = &mut self.slots[(panel - self.first) as usize + HALF - 1..];
+        // proof: panels with mass end with the last, and the slots go on for 7 more
+        let slots = slots.first_chunk_mut::<{ HALF + 1 }>().expect("slots of both halves");
+        let weights = lagrange.weights::<MAX_ORDER>(place);
+        let [low, high] = [0, HALF].map(|half| std::array::from_fn(|k| weights[half + k]));
+        add_to(&mut slots[0][usize::from(outcome)], mass, low);
+        add_to(&mut slots[HALF][usize::from(outcome)], mass, high);
+    }
 }
 
 #[cfg(test)]
@@ -270,12 +390,15 @@ mod tests {
         for noise in [&Gaussian as &dyn Noise, &Laplace] {
             let plan = Plan::new(noise, &Smoothness::new(noise, &Logistic, 0.1), 1e-5);
             let mut grid = Grid::new(&points, points.weights.as_deref(), &plan).unwrap();
-            (grid.masses, grid.remainder) = (Vec::new(), 0.0);
+            grid.masses = Vec::new();
             grid.table.fill(0);
             let mut portable = grid.clone();
-            deposit(&points, points.weights.as_deref(), &plan, 0..1000, &mut grid);
-            deposit_portable(&points, points.weights.as_deref(), &plan, 0..1000, &mut portable);
-            assert_eq!(grid.remainder.to_bits(), portable.remainder.to_bits());
+            let masses = points.weights.as_deref();
+            let remainders = [
+                deposit(&points, masses, &plan, 0..1000, &mut grid),
+                deposit_portable(&points, masses, &plan, 0..1000, &mut portable),
+            ];
+            assert_eq!(remainders[0].to_bits(), remainders[1].to_bits());
             assert!(grid.masses.iter().zip(&portable.masses).all(|(a, b)| a.to_bits() == b.to_bits()));
         }
     }

@@ -390,6 +390,6 @@ impl Kernel<'_> {
     }
 
     fn taps(&self, plan: &Plan) -> Taps {
-        Taps::new(plan.reach, |offset| self.density(offset * plan.spacing))
+        Taps::new(plan.reach, |offset| self.density(offset * plan.spacing)).folded()
     }
 }

@@ -133,13 +133,10 @@ impl Plan {
 
         // Noise promises to fall from where its tail is below 1/100.
         let (tail_budget, grid_budget) = ((0.05 * budget).min(0.01), 0.9 * budget);
-        let spacing = bisect(smoothness.sigma * 1e-12, smoothness.sigma, |spacing| error(spacing) <= grid_budget);
-        let tail = |reach: f64| lebesgue * lebesgue * noise.tail(reach - spacing / smoothness.sigma);
-        let reach_sigmas = bisect(1e4, 0.0, |reach| tail(reach.max(spacing / smoothness.sigma)) <= tail_budget);
-        let reach = match tail(reach_sigmas) <= tail_budget {
-            true => (reach_sigmas * smoothness.sigma / spacing).ceil() as usize + 1,
-            false => usize::MAX,
-        };
+        let spacing = coarsest(smoothness, order, error(smoothness.sigma), grid_budget);
+        let per_sigma = spacing / smoothness.sigma;
+        let fits = |reach: usize| lebesgue * lebesgue * noise.tail((reach as f64 - 1.0) * per_sigma) <= tail_budget;
+        let reach = least(fits, MAX_REACH).unwrap_or(usize::MAX);
         Plan { order, spacing, per_spacing: 1.0 / spacing, reach, lagrange }
     }
 
@@ -172,25 +169,41 @@ impl Plan {
     }
 }
 
-/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille;
-/// `good` if none does.
-fn bisect(mut good: f64, mut bad: f64, fits: impl Fn(f64) -> bool) -> f64 {
-    if fits(bad) {
-        return bad;
+/// The spacing at which an error is within the budget that is `at_sigma` at a spacing of sigma: all
+/// errors are multiples of one power of the spacing.
+fn coarsest(smoothness: &Smoothness, order: usize, at_sigma: f64, budget: f64) -> f64 {
+    let (ratio, power) = (budget / at_sigma, if smoothness.order >= 2 { order } else { 1 });
+    // Roots of squares are the same on all processors.
+    let share = match power {
+        1 => ratio,
+        2 => ratio.sqrt(),
+        4 => ratio.sqrt().sqrt(),
+        8 => ratio.sqrt().sqrt().sqrt(),
+        _ => ratio.powf(1.0 / power as f64),
+    };
+    // A little less, for what rounding has added. NaN becomes the smallest.
+    smoothness.sigma * ((1.0 - 1e-12) * share).max(1e-12).min(1.0)
+}
+
+/// The least number up to `most` that fits, where all above one that fits do too.
+fn least(fits: impl Fn(usize) -> bool, most: usize) -> Option<usize> {
+    const USUAL: usize = 32;
+    let (mut below, mut fitting) = (1, USUAL);
+    while !fits(fitting) {
+        if fitting >= most {
+            return None;
+        }
+        (below, fitting) = (fitting, 2 * fitting);
     }
-    for _ in 0..60 {
-        // The geometric mean where both are positive: the range covers many powers of ten.
-        let middle = if good > 0.0 && bad > 0.0 { (good * bad).sqrt() } else { 0.5 * (good + bad) };
+    while fitting - below > 1 {
+        let middle = below + (fitting - below) / 2;
         if fits(middle) {
-            good = middle;
+            fitting = middle;
         } else {
-            bad = middle;
-        }
-        if (good - bad).abs() <= 1e-3 * good.abs() {
-            break;
+            below = middle;
         }
     }
-    good
+    Some(fitting)
 }
 
 #[cfg(test)]

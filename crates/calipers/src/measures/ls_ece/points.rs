@@ -1,12 +1,12 @@
 //! Logits with their outcomes and weights: what every part of LS-ECE works on.
 
 use crate::Error;
-use crate::data::{BinaryView, Rows, Scale};
+use crate::data::{BinaryView, Outcome, PlainPass, Probability, Scale};
 use crate::link::Link;
 use crate::measures::Probabilities;
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
+use crate::numerics::sum::{LANES, LaneSum, Sum};
 
 /// Beyond this, where a logit is does not matter: see `saturated.rs`. Its rounding does not either.
 pub(super) const FAR: f64 = 1e8;
@@ -28,6 +28,9 @@ pub(crate) struct Points {
     pub(crate) n_clipped: u64,
     /// Smallest and largest logit that has weight.
     pub(crate) range: (f64, f64),
+    /// Sums of p (1 - p) times the weight and the powers 0, 1 and 2 of the logit, where points were
+    /// probabilities.
+    pub(super) moments: Option<[f64; 3]>,
 }
 
 /// No logit at all.
@@ -42,37 +45,34 @@ impl Points {
     /// largest, so that squares neither overflow nor vanish.
     pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Result<Self, Error> {
         let (n, rows) = (view.len(), Probabilities::of_scores(view)?);
-        let chunks =
-            parallel::map_chunks(n, parallel::chunk_of(n), |range| Self::of_rows(rows.rows(range), view, link, clip));
         let mut points = Points {
-            logits: Vec::with_capacity(n),
-            outcomes: Vec::with_capacity(n),
-            weights: view.is_weighted().then(|| Vec::with_capacity(n)),
+            logits: vec![0.0; n],
+            outcomes: vec![false; n],
+            weights: view.is_weighted().then(|| vec![0.0; n]),
             total_weight: n as f64,
             effective_n: n as f64,
             range: EMPTY,
             ..Points::default()
         };
-        for chunk in chunks {
-            // All of them first, which the compiler does in vectors.
-            let all_finite = chunk.logits.iter().fold(true, |all, logit| all & logit.is_finite());
-            let place = if all_finite { None } else { chunk.logits.iter().position(|logit| !logit.is_finite()) };
-            if let Some(place) = place {
-                let row = (points.logits.len() + place) as u64;
-                return Err(Error::InvalidLogit { row, class: None, value: chunk.logits[place] });
+        let chunk = parallel::chunk_of(n);
+        let mut weights = points.weights.as_mut().map(|weights| weights.chunks_mut(chunk));
+        let parts = points.logits.chunks_mut(chunk).zip(points.outcomes.chunks_mut(chunk));
+        let parts: Vec<Part<'_>> = parts
+            .map(|(logits, outcomes)| Part { logits, outcomes, weights: weights.as_mut().and_then(Iterator::next) })
+            .collect();
+        let extents = parallel::map_items(parts, |index, part| part.read(index * chunk, &rows, view, link, clip));
+        let mut extent = Extent::default();
+        for (index, part) in extents.iter().enumerate() {
+            if let Some(place) = part.infinite {
+                let row = index * chunk + place;
+                return Err(Error::InvalidLogit { row: row as u64, class: None, value: points.logits[row] });
             }
-            points.logits.extend(chunk.logits);
-            points.outcomes.extend(chunk.outcomes);
-            if let (Some(weights), Some(more)) = (&mut points.weights, chunk.weights) {
-                weights.extend(more);
-            }
-            points.n_clipped += chunk.n_clipped;
-            points.logit_error += chunk.logit_error;
-            points.largest_logit_error = points.largest_logit_error.max(chunk.largest_logit_error);
-            points.range = hull(points.range, chunk.range);
+            extent.absorb(part);
         }
         points.sum_weights();
-        points.logit_error /= points.total_weight;
+        (points.range, points.n_clipped, points.moments) = (extent.range, extent.n_clipped, extent.moments());
+        points.logit_error = extent.logit_error / points.total_weight;
+        points.largest_logit_error = extent.largest_logit_error;
         Ok(points)
     }
 
@@ -92,7 +92,13 @@ impl Points {
         logit_error: f64,
         largest_logit_error: f64,
     ) -> Self {
-        let Extent { range, .. } = extent(&logits, &weights, &vec![0.0; logits.len()]);
+        let mut extent = Extent { moments: None, ..Extent::default() };
+        let mut block = Block::default();
+        for (logits, weights) in logits.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
+            block.fill(logits, Some(weights));
+            extent.add(&block, logits.len());
+        }
+        let range = extent.range;
         let weights = Some(weights);
         let mut points =
             Points { logits, outcomes, weights, logit_error, largest_logit_error, range, ..Points::default() };
@@ -119,6 +125,7 @@ impl Points {
     pub(super) fn clamp(&mut self, limit: f64) {
         self.logits.iter_mut().for_each(|logit| *logit = logit.clamp(-limit, limit));
         self.range = (self.range.0.clamp(-limit, limit), self.range.1.clamp(-limit, limit));
+        self.moments = None;
     }
 
     /// Row numbers in the order of their logits; equal logits in the order of their rows.
@@ -137,86 +144,232 @@ pub(super) fn clipped(p: f64, clip: f64) -> f64 {
     if raised < 1.0 - clip { raised } else { 1.0 - clip }
 }
 
-impl Points {
-    /// One chunk of a view, before weights are summed: `logit_error` is Σ weight · error.
-    fn of_rows(mut rows: Rows, view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Self {
-        let mut n_clipped = 0;
-        let mut errors = vec![0.0; rows.scores.len()];
-        match view.scale() {
-            Scale::Link => {}
-            Scale::LogOdds => {
-                for (score, error) in rows.scores.iter_mut().zip(&mut errors) {
-                    (*score, *error) = link.inverse_log_odds(*score, view.score_error(*score));
-                }
+/// Rows that are worked on at once: few enough for the fastest cache.
+const BLOCK: usize = 256;
+
+/// Where the points of one chunk of a view go.
+struct Part<'a> {
+    logits: &'a mut [f64],
+    outcomes: &'a mut [bool],
+    weights: Option<&'a mut [f64]>,
+}
+
+impl Part<'_> {
+    /// Reads the rows from `first` on, as many as there is room for.
+    fn read(self, first: usize, rows: &Probabilities<'_>, view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Extent {
+        let Part { logits, outcomes, mut weights } = self;
+        let range = first..first + logits.len();
+        match view.plain() {
+            Some(plain) => {
+                plain.visit(range, CopyTo { scores: logits, outcomes });
             }
-            Scale::Probability => {
-                for score in &mut rows.scores {
-                    let p = clipped(*score, clip);
-                    n_clipped += u64::from(p != *score);
-                    *score = p;
+            None => {
+                let rows = rows.rows(range);
+                logits.copy_from_slice(&rows.scores);
+                outcomes.copy_from_slice(&rows.outcomes);
+                if let Some(weights) = &mut weights {
+                    weights.copy_from_slice(&rows.weights);
                 }
-                link.inverse_all(&mut rows.scores, &mut errors);
             }
         }
-        let Extent { range, logit_error, largest_logit_error } = extent(&rows.scores, &rows.weights, &errors);
-        Points {
-            range,
-            logits: rows.scores,
-            outcomes: rows.outcomes,
-            weights: Some(rows.weights),
-            n_clipped,
-            logit_error,
-            largest_logit_error,
-            ..Points::default()
+        let (mut block, mut extent) = (Block::default(), Extent::default());
+        if view.scale() != Scale::Probability {
+            extent.moments = None;
+        }
+        for (index, logits) in logits.chunks_mut(BLOCK).enumerate() {
+            let n = logits.len();
+            block.fill(logits, weights.as_ref().map(|weights| &weights[index * BLOCK..][..n]));
+            let (scores, errors) = (&mut block.logits.as_flattened_mut()[..n], block.errors.as_flattened_mut());
+            match view.scale() {
+                Scale::Link => {}
+                Scale::LogOdds => {
+                    for (score, error) in scores.iter_mut().zip(errors) {
+                        (*score, *error) = link.inverse_log_odds(*score, view.score_error(*score));
+                    }
+                }
+                Scale::Probability => {
+                    extent.n_clipped += clip_all(scores, block.counts.as_flattened_mut(), clip);
+                    link.inverse_all(scores, &mut errors[..n]);
+                }
+            }
+            logits.copy_from_slice(scores);
+            extent.add(&block, n);
+        }
+        if extent.n_infinite > 0 {
+            extent.infinite = logits.iter().position(|logit| !logit.is_finite());
+        }
+        extent
+    }
+}
+
+/// Some rows, filled up with logits of 0 that have no weight.
+#[derive(Default)]
+struct Block {
+    logits: Columns,
+    weights: Columns,
+    /// How far logits are off.
+    errors: Columns,
+    /// What logits count for in moments.
+    counts: Columns,
+}
+
+/// A number of each row.
+type Columns = [[f64; LANES]; BLOCK / LANES];
+
+impl Block {
+    /// Takes rows in place of those it had, with logits that are exact and count for nothing.
+    fn fill(&mut self, logits: &[f64], weights: Option<&[f64]>) {
+        let n = logits.len();
+        if n < BLOCK {
+            *self = Block::default();
+        }
+        self.logits.as_flattened_mut()[..n].copy_from_slice(logits);
+        match weights {
+            Some(weights) => self.weights.as_flattened_mut()[..n].copy_from_slice(weights),
+            None => self.weights.as_flattened_mut()[..n].fill(1.0),
         }
     }
 }
 
-/// Where logits are, and how far off.
+/// Copies plain rows.
+struct CopyTo<'a> {
+    scores: &'a mut [f64],
+    outcomes: &'a mut [bool],
+}
+
+impl PlainPass for CopyTo<'_> {
+    type Output = ();
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
+        self.scores.iter_mut().zip(probabilities).for_each(|(score, p)| *score = (*p).into());
+        self.outcomes.iter_mut().zip(labels).for_each(|(outcome, label)| *outcome = label.bit() == 1);
+    }
+}
+
+dispatched! {
+    /// Clips probabilities, counts those that were moved, and puts p (1 - p) into `counts`.
+    fn clip_all / clip_all_portable(probabilities: &mut [f64], counts: &mut [f64], clip: f64) -> u64 {
+        let mut n_clipped = 0;
+        for (p, count) in probabilities.iter_mut().zip(counts) {
+            let within = clipped(*p, clip);
+            n_clipped += u64::from(within != *p);
+            (*p, *count) = (within, within * (1.0 - within));
+        }
+        n_clipped
+    }
+}
+
+/// Where logits are, how far off, and their moments.
+#[derive(Clone, Copy)]
 struct Extent {
     /// Smallest and largest logit that has weight.
     range: (f64, f64),
     /// Σ weight · error.
     logit_error: f64,
     largest_logit_error: f64,
+    n_clipped: u64,
+    n_infinite: u64,
+    /// The first logit that is infinite or NaN.
+    infinite: Option<usize>,
+    /// Sums of what logits count for, times their powers; `None` where that is not known.
+    moments: Option<[LaneSum; 3]>,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        let moments = Some([LaneSum::default(); 3]);
+        let (logit_error, largest_logit_error, n_clipped, n_infinite) = (0.0, 0.0, 0, 0);
+        Extent { range: EMPTY, logit_error, largest_logit_error, n_clipped, n_infinite, infinite: None, moments }
+    }
+}
+
+impl Extent {
+    /// The first rows of a block.
+    fn add(&mut self, block: &Block, n: usize) {
+        let BlockExtent { range, logit_error, largest_logit_error, n_infinite, moments } = extent(block, n);
+        self.range = hull(self.range, range);
+        self.logit_error += logit_error;
+        self.largest_logit_error = self.largest_logit_error.max(largest_logit_error);
+        self.n_infinite += n_infinite;
+        if let Some(sums) = &mut self.moments {
+            sums.iter_mut().zip(moments).for_each(|(sum, moment)| sum.add(moment));
+        }
+    }
+
+    fn absorb(&mut self, other: &Extent) {
+        self.range = hull(self.range, other.range);
+        self.logit_error += other.logit_error;
+        self.largest_logit_error = self.largest_logit_error.max(other.largest_logit_error);
+        self.n_clipped += other.n_clipped;
+        let both = self.moments.as_mut().zip(other.moments);
+        self.moments = both.map(|(sums, others)| {
+            sums.iter_mut().zip(others).for_each(|(sum, other)| sum.merge(other));
+            *sums
+        });
+    }
+
+    fn moments(&self) -> Option<[f64; 3]> {
+        self.moments.map(|sums| sums.map(LaneSum::value))
+    }
+}
+
+/// The extent of the rows of a block.
+struct BlockExtent {
+    range: (f64, f64),
+    logit_error: f64,
+    largest_logit_error: f64,
+    n_infinite: u64,
+    moments: [[f64; LANES]; 3],
 }
 
 dispatched! {
-    /// The extent of logits of which each is off by its error.
-    fn extent / extent_portable(logits: &[f64], weights: &[f64], errors: &[f64]) -> Extent {
-        // Side by side: in one sum, each addition would wait for the one before.
-        const LANES: usize = 8;
-        let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
-        let (mut sums, mut largest) = ([0.0; LANES], [0.0; LANES]);
-        let mut add = |logits: &[f64; LANES], weights: &[f64; LANES], errors: &[f64; LANES]| {
+    /// The extent of the first rows of a block. Loops are short, so that each is compiled to vectors.
+    fn extent / extent_portable(block: &Block, n: usize) -> BlockExtent {
+        let n_parts = n.div_ceil(LANES).min(block.logits.len());
+        let rows = || block.logits[..n_parts].iter().zip(&block.weights);
+        // Nothing is less or more than NaN.
+        let (mut placed, mut infinite) = ([[f64::NAN; LANES]; BLOCK / LANES], [0.0; LANES]);
+        for (placed, (logits, weights)) in placed.iter_mut().zip(rows()) {
             for lane in 0..LANES {
-                let (logit, weight) = (logits[lane], weights[lane]);
-                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
-                let error = errors[lane] + 2.0 * f64::EPSILON * logit.abs();
-                let error = if logit.abs() > FAR { 0.0 } else { error };
-                sums[lane] += weight * error;
-                // Comparisons rather than `max`, which is not compiled to one instruction.
-                largest[lane] = if error > largest[lane] { error } else { largest[lane] };
-                let (low, high) = if weight > 0.0 { (logit, logit) } else { EMPTY };
-                min[lane] = if low < min[lane] { low } else { min[lane] };
-                max[lane] = if high > max[lane] { high } else { max[lane] };
+                placed[lane] = if weights[lane] > 0.0 { logits[lane] } else { f64::NAN };
+                infinite[lane] += if logits[lane].abs() < f64::INFINITY { 0.0 } else { 1.0 };
             }
-        };
-        let [blocks, weight_blocks, error_blocks] = [logits, weights, errors].map(|values| values.as_chunks::<LANES>());
-        for ((logits, weights), errors) in blocks.0.iter().zip(weight_blocks.0).zip(error_blocks.0) {
-            add(logits, weights, errors);
         }
-        // What is left, with logits of 0 that have no weight.
-        let [logits, weights, errors] = [blocks, weight_blocks, error_blocks].map(|(_, rest)| {
-            let mut block = [0.0; LANES];
-            block[..rest.len()].copy_from_slice(rest);
-            block
-        });
-        add(&logits, &weights, &errors);
-        Extent {
+        // Comparisons rather than `min` and `max`, which are not compiled to one instruction.
+        let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
+        for logits in &placed[..n_parts] {
+            for lane in 0..LANES {
+                min[lane] = if logits[lane] < min[lane] { logits[lane] } else { min[lane] };
+                max[lane] = if logits[lane] > max[lane] { logits[lane] } else { max[lane] };
+            }
+        }
+        let (mut sums, mut largest) = ([0.0; LANES], [0.0; LANES]);
+        for ((logits, weights), errors) in rows().zip(&block.errors) {
+            for lane in 0..LANES {
+                let size = logits[lane].abs();
+                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
+                let error = errors[lane] + 2.0 * f64::EPSILON * size;
+                let error = if size > FAR { 0.0 } else { error };
+                sums[lane] += weights[lane] * error;
+                largest[lane] = if error > largest[lane] { error } else { largest[lane] };
+            }
+        }
+        let mut moments = [[0.0; LANES]; 3];
+        for ((logits, weights), counts) in rows().zip(&block.counts) {
+            for lane in 0..LANES {
+                let count = weights[lane] * counts[lane];
+                let first = count * logits[lane];
+                moments[0][lane] += count;
+                moments[1][lane] += first;
+                moments[2][lane] += first * logits[lane];
+            }
+        }
+        BlockExtent {
             range: min.into_iter().zip(max).fold(EMPTY, hull),
             logit_error: sums.iter().sum(),
             largest_logit_error: largest.into_iter().fold(0.0, f64::max),
+            n_infinite: infinite.iter().sum::<f64>() as u64,
+            moments,
         }
     }
 }

@@ -132,14 +132,17 @@ pub(super) fn integrate(
     });
     let parts: Vec<BlockIntegral> = parts.into_iter().flatten().collect();
 
-    let value = parts.iter().map(|part| part.value).collect::<Sum>().value() * plan.spacing;
-    let slack: f64 = parts.iter().map(|part| part.slack).sum::<f64>() * plan.spacing;
-    let convolution: f64 = parts.iter().map(|part| part.convolution_error).sum::<f64>() * plan.spacing;
-    let total_mass = grid.total_mass() * (1.0 + 1e-9);
+    // Weights become shares at the end: all of it is linear in them.
+    let unit = plan.spacing / points.total_weight;
+    let value = parts.iter().map(|part| part.value).collect::<Sum>().value() * unit;
+    let slack: f64 = parts.iter().map(|part| part.slack).sum::<f64>() * unit;
+    let convolution: f64 = parts.iter().map(|part| part.convolution_error).sum::<f64>() * unit;
+    let total_mass = grid.total_mass() / points.total_weight * (1.0 + 1e-9);
+    let remainder = grid.remainder / points.total_weight;
     let lebesgue = plan.lagrange.lebesgue();
     let m = plan.order as f64;
     let factorial: f64 = (1..=plan.order).map(|k| k as f64).product();
-    let deposit = smoothness.deposit(plan.order, plan.spacing, grid.remainder / factorial * (1.0 + 1e-9));
+    let deposit = smoothness.deposit(plan.order, plan.spacing, remainder / factorial * (1.0 + 1e-9));
     let reach_sigmas = (plan.reach as f64 - 1.0) * plan.spacing / kernel.sigma;
     let cut = lebesgue * total_mass * kernel.noise.tail(reach_sigmas);
     let interpolation = total_mass * smoothness.interpolation(&plan.lagrange, plan.order, plan.spacing);
@@ -169,23 +172,33 @@ fn integrate_block(
     // The polynomial of a panel uses `margin - 1` nodes before it and `margin` after its start.
     let nodes = block.start - (margin - 1)..block.end + margin;
     let reach = taps.reach() as i64;
-    let smoothed =
+    let [mut negatives, positives] =
         [false, true].map(|outcome| taps.convolve(&grid.masses(outcome, nodes.start - reach..nodes.end + reach)));
-    let smoothed_by_outcome = smoothed[0].values.iter().zip(&smoothed[1].values);
-    let residuals: Vec<f64> = match integrand {
+    let residuals = &mut negatives.values;
+    match integrand {
         Integrand::Paper => {
-            let logits: Vec<f64> = nodes.map(|node| node as f64 * plan.spacing).collect();
-            let mut responses = vec![0.0; logits.len()];
-            let mut complements = responses.clone();
-            kernel.link.both_all(&logits, &mut responses, &mut complements);
-            let both = responses.iter().zip(&complements);
-            both.zip(smoothed_by_outcome)
-                .map(|((response, complement), (negatives, positives))| complement * positives - response * negatives)
-                .collect()
+            const SOME: usize = 64;
+            let (mut logits, mut responses, mut complements) = ([0.0; SOME], [0.0; SOME], [0.0; SOME]);
+            let some = residuals.chunks_mut(SOME).zip(positives.values.chunks(SOME));
+            for ((residuals, positives), first) in some.zip((nodes.start..).step_by(SOME)) {
+                let n = residuals.len();
+                for (logit, node) in logits[..n].iter_mut().zip(first..) {
+                    *logit = node as f64 * plan.spacing;
+                }
+                kernel.link.both_all(&logits[..n], &mut responses[..n], &mut complements[..n]);
+                for (k, residual) in residuals.iter_mut().enumerate() {
+                    *residual = complements[k] * positives[k] - responses[k] * *residual;
+                }
+            }
         }
-        Integrand::Residual => smoothed_by_outcome.map(|(negatives, positives)| positives - negatives).collect(),
-    };
-    let AbsIntegral { value, slack } = panels.of_abs(&residuals);
-    let convolution_error = smoothed.iter().map(|part| part.extra_error).sum();
+        Integrand::Residual => {
+            residuals
+                .iter_mut()
+                .zip(&positives.values)
+                .for_each(|(residual, positive)| *residual = positive - *residual);
+        }
+    }
+    let AbsIntegral { value, slack } = panels.of_abs(residuals);
+    let convolution_error = negatives.extra_error + positives.extra_error;
     BlockIntegral { value, slack, convolution_error }
 }
