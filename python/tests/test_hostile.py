@@ -219,7 +219,7 @@ def test_a_fork_waits_until_no_thread_changes_a_sketch() -> None:
 
 
 def test_a_replaced_file_is_whole_whoever_writes_it(tmp_path: Path) -> None:
-    # What `write_sketches` writes with; python/integration/test_sketch_files.py has the call itself.
+    # What `write_sketches` writes with; python/integration/test_sketch_files.py has the whole call.
     path = tmp_path / "days.parquet"
     contents = [bytes([number]) * 100_000 for number in (1, 2)]
     path.write_bytes(contents[0])

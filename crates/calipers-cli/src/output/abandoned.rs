@@ -4,6 +4,7 @@
 //! gives the lock back however the process ends. So one that can be locked is nobody's.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -59,8 +60,12 @@ pub(crate) fn clean(folder: &Path) {
 
 /// Moves what is left of files that belong together; the rest was moved before.
 fn finish(unfinished: &Path, folder: &Path) {
-    let Ok(files) = fs::read_dir(unfinished.join(NEW)) else { return };
-    let moved = files.flatten().map(|file| fs::rename(file.path(), folder.join(file.file_name())));
+    let moved = match fs::read_dir(unfinished.join(NEW)) {
+        Ok(files) => files.map(|file| file.and_then(|file| fs::rename(file.path(), folder.join(file.file_name())))),
+        // All were moved, and the process was killed while it removed the folder.
+        Err(error) if error.kind() == ErrorKind::NotFound => return drop(fs::remove_dir_all(unfinished)),
+        Err(_) => return,
+    };
     if moved.collect::<Vec<_>>().iter().all(Result::is_ok) {
         let _ = fs::remove_dir_all(unfinished);
     }
@@ -130,6 +135,17 @@ mod tests {
         }
         clean(folder.path());
         assert_eq!(["a", "b", "c"].map(|name| fs::read_to_string(path(name)).unwrap()), ["new", "new", "other"]);
+        assert!(!unfinished.exists());
+    }
+
+    /// A folder is removed entry by entry, in an order that differs from one file system to another.
+    #[test]
+    fn a_removal_that_was_begun_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let unfinished = folder.path().join(".calipers-a.unfinished");
+        fs::create_dir(&unfinished).unwrap();
+        fs::write(unfinished.join(COMMIT), "").unwrap();
+        clean(folder.path());
         assert!(!unfinished.exists());
     }
 }

@@ -94,6 +94,21 @@ fn a_file_keeps_labels_fit_and_gain() {
     assert_eq!(read.improvement.unwrap().verdict, improvement.verdict);
 }
 
+/// JSON has no other number for what is not known, and NaN does not equal itself.
+#[test]
+fn a_file_whose_numbers_are_null_equals_itself() {
+    for key in ["effective_n", "log_loss_before", "nats", "standard_errors"] {
+        let text = beta();
+        let start = text.rfind(&format!("\"{key}\": ")).unwrap() + key.len() + 4;
+        let end = start + text[start..].find([',', '}']).unwrap();
+        let text = format!("{}null{}", &text[..start], &text[end..]);
+        let read = MapFile::from_json(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(read, MapFile::from_json(&text).unwrap(), "{key}");
+        assert_eq!(read.to_json(), text, "{key}");
+        assert_ne!(read, MapFile::from_json(&beta()).unwrap(), "{key}");
+    }
+}
+
 /// A file of a beta map, which the cases below damage.
 fn beta() -> String {
     let fixture = fixtures::binary();

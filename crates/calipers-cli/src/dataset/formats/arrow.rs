@@ -125,7 +125,9 @@ fn check_type(field: &Field, role: Role) -> Result<(), Error> {
         }
         plain => plain,
     };
-    let values = plain_values(&*arrow_array::new_empty_array(items), role);
+    // Nested types are never plain, and there is no array of a union without types, which a damaged
+    // file may state.
+    let values = if items.is_nested() { None } else { plain_values(&*arrow_array::new_empty_array(items), role) };
     values.map(drop).ok_or_else(|| wrong_type(role, field.data_type(), field.name()))
 }
 
@@ -297,5 +299,25 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
         DataType::Dictionary(_, words) => type_name(words),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::{UnionFields, UnionMode};
+
+    /// A damaged file may state one, of which arrow-rs cannot make an array.
+    #[test]
+    fn a_union_without_types_is_an_error() {
+        let union = DataType::Union(UnionFields::empty(), UnionMode::Sparse);
+        let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(union.clone()));
+        let list = DataType::new_list(union.clone(), true);
+        for data_type in [union, dictionary, list] {
+            let field = Field::new("g", data_type, true);
+            for role in [Role::Groups, Role::Logits, Role::Classes] {
+                assert!(check_type(&field, role).is_err(), "{field}");
+            }
+        }
     }
 }

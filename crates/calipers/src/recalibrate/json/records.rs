@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::object::{Object, error, number_or_null};
 use super::parts::named;
-use super::text::Text;
+use super::text::{Json, Text};
 use crate::Error;
 use crate::recalibrate::fit::Fit;
 use crate::recalibrate::fit::newton::FitBound;
@@ -12,7 +12,7 @@ use crate::recalibrate::groups::{GroupFit, GroupedFit};
 use crate::recalibrate::verdict::improvement::{GainInterval, Improvement, Verdict};
 
 /// The numbers of a [`Fit`] that a file keeps.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FitRecord {
     /// Rows with weight.
@@ -45,6 +45,13 @@ pub struct GroupRecord {
     pub own_share: f64,
     /// Of each parameter, in order; `None` where a constraint holds it.
     pub standard_errors: Vec<Option<f64>>,
+}
+
+/// Equal where their files are: a number that is not finite is null there, and so equals itself.
+impl PartialEq for FitRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.written().json() == other.written().json()
+    }
 }
 
 impl From<&GroupFit> for GroupRecord {
@@ -141,7 +148,7 @@ impl GroupRecord {
 }
 
 /// The numbers of an [`Improvement`] that a file keeps.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GainRecord {
     /// Mean log-loss before less that after, out of fold.
@@ -154,6 +161,13 @@ pub struct GainRecord {
     pub n_folds: usize,
     /// In a word.
     pub verdict: Verdict,
+}
+
+/// As [`FitRecord`].
+impl PartialEq for GainRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.written().json() == other.written().json()
+    }
 }
 
 impl<M> From<&Improvement<M>> for GainRecord {
