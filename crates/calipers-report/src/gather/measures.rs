@@ -17,6 +17,9 @@ const MOST_RESAMPLES_IF_SLOW: u64 = 200;
 /// With fewer resamples than this, a measure has a value alone.
 const LEAST_RESAMPLES: u64 = 100;
 
+/// Why that is so.
+const TAKES_LONG: &str = "resamples of so many rows take long";
+
 /// A measure of a model.
 #[derive(Debug, Clone)]
 pub struct Measured {
@@ -95,16 +98,20 @@ pub(super) fn gather(
     ];
     for other in &others {
         let spec = other.spec();
-        let n_resamples = resamples_of(sample, &**other, options);
+        let of_rows = resamples_of_rows(sample, &**other, options);
+        let takes_long = of_rows < LEAST_RESAMPLES.min(options.n_resamples);
+        // What is drawn otherwise than row by row has as many resamples as requested.
+        let may_draw_rows = sample.view().is_none() || sample.has_clusters();
+        let assess = options.assess(&**other);
+        let assess = if may_draw_rows { assess.n_resamples(of_rows) } else { assess.n_resamples_of_rows(of_rows) };
         all.push(match sample.is_sketch() {
             // The page states that it comes from a sketch, so there is no error for each measure.
             true if spec.from_sketch == FromSketch::Nothing => continue,
             true => value_of(sample, &**other, "resamples need the rows".to_owned()),
-            false if n_resamples < LEAST_RESAMPLES.min(options.n_resamples) => {
-                value_of(sample, &**other, "resamples of so many rows take long".to_owned())
-            }
-            false => match options.assess(&**other).n_resamples(n_resamples).run(sample) {
+            false if takes_long && may_draw_rows => value_of(sample, &**other, TAKES_LONG.to_owned()),
+            false => match assess.run(sample) {
                 Ok(assessment) => assessed(assessment),
+                Err(_) if takes_long => value_of(sample, &**other, TAKES_LONG.to_owned()),
                 Err(_) => value_of(sample, &**other, "there are too few resamples for its interval".to_owned()),
             },
         });
@@ -112,20 +119,15 @@ pub(super) fn gather(
     Ok(all)
 }
 
-/// As many resamples as requested, or fewer where each row is drawn and there are many.
-fn resamples_of(sample: Sample<'_>, measure: &dyn Measure, options: &Options) -> u64 {
+/// As many resamples as requested, or fewer for many rows if each of them is drawn; 0 where they
+/// would be too few.
+fn resamples_of_rows(sample: Sample<'_>, measure: &dyn Measure, options: &Options) -> u64 {
     let is_slow = measure.spec().name == SmoothEce::NAME;
     let most = if is_slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
     let most_resamples = if is_slow { MOST_RESAMPLES_IF_SLOW } else { options.n_resamples };
     // Each of two kinds of resamples.
-    let of_rows = options.n_resamples.min(most_resamples).min(most / (2 * sample.n()).max(1));
-    let draws_rows = |sample: Sample<'_>| match sample.view() {
-        Some(view) if !sample.has_clusters() => {
-            measure.resampler(view, None).is_ok_and(|resampler| resampler.draws_rows())
-        }
-        _ => true,
-    };
-    if of_rows < options.n_resamples && draws_rows(sample) { of_rows } else { options.n_resamples }
+    let found = options.n_resamples.min(most_resamples).min(most / (2 * sample.n()).max(1));
+    if found < LEAST_RESAMPLES.min(options.n_resamples) { 0 } else { found }
 }
 
 fn value_of(sample: Sample<'_>, measure: &dyn Measure, why: String) -> Measured {

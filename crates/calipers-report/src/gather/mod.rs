@@ -13,7 +13,7 @@ mod spread;
 mod sweep;
 
 use calipers::{
-    BinaryView, Compare, Comparison, Error, InputReport, Measure, Multiclass, Predictions, Sample, Sketch, Ties,
+    BinaryView, Compare, Comparison, Error, InputReport, Link, Measure, Multiclass, Predictions, Sample, Sketch, Ties,
 };
 
 use crate::setters::setters;
@@ -341,7 +341,9 @@ fn sketch_of(sample: Sample<'_>, options: &Options) -> Option<Sketch> {
     let mut sketch = Sketch::with(&options.sketch(n_bins as usize)).ok()?;
     sketch.update(view).ok()?;
     // Every chart would fail with a link that a sketch of raw scores does not support.
-    calipers::Corp::new().link(options.link.clone()).curve(&sketch).ok()?;
+    if options.link.name() != calipers::Logistic.name() {
+        calipers::Corp::new().link(options.link.clone()).curve(&sketch).ok()?;
+    }
     Some(sketch)
 }
 

@@ -300,8 +300,11 @@ impl BinaryView<'_> {
         self.read(range, rows);
         match self.scale() {
             Scale::Probability => {}
-            Scale::LogOdds => rows.scores.iter_mut().for_each(|score| *score = Logistic.response(*score)),
-            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = link.response(*score).clamp(0.0, 1.0)),
+            Scale::LogOdds => Logistic.response_all(&mut rows.scores),
+            Scale::Link => {
+                link.response_all(&mut rows.scores);
+                rows.scores.iter_mut().for_each(|p| *p = p.clamp(0.0, 1.0));
+            }
         }
     }
 

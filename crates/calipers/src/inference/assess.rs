@@ -1,7 +1,7 @@
 //! Value, noise floor, p-value, interval and debiased value in one object.
 
-use super::resampler::{Resampler, check_level, check_resamples, n_kinds_of_floor};
-use super::{Bootstrap, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
+use super::resampler::{Draws, Resampler, check_level, check_resamples, n_kinds_of_floor};
+use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
 use crate::Error;
 use crate::data::{Data, Sample};
 use crate::measure::{Estimate, Measure};
@@ -50,6 +50,7 @@ pub struct Assess<'a> {
     pub(super) measure: &'a dyn Measure,
     pub(super) level: f64,
     pub(super) n_resamples: u64,
+    n_resamples_of_rows: Option<u64>,
     pub(super) random_state: u64,
     method: Option<IntervalMethod>,
     debias: Debias,
@@ -59,8 +60,16 @@ pub struct Assess<'a> {
 impl<'a> Assess<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Measure) -> Self {
-        let debias = Debias::default();
-        Assess { measure, level: 0.95, n_resamples: 1000, random_state: 0, method: None, debias, n_tests: 1 }
+        Assess {
+            measure,
+            level: 0.95,
+            n_resamples: 1000,
+            n_resamples_of_rows: None,
+            random_state: 0,
+            method: None,
+            debias: Debias::default(),
+            n_tests: 1,
+        }
     }
 
     setters! {
@@ -69,6 +78,10 @@ impl<'a> Assess<'a> {
 
         /// Draws of each kind.
         n_resamples: u64;
+
+        /// Draws of each kind where each of them draws every row, which takes the longer the more
+        /// rows there are ([`Resampler::draws_rows`]): as many as others, unless set.
+        n_resamples_of_rows: some u64;
 
         /// Of how many tests this is one, such as one for each group: the p-value gets as many more
         /// draws as it takes to compare it with (1 - level) / n_tests, the smallest level of the
@@ -101,21 +114,53 @@ impl<'a> Assess<'a> {
     fn run_sample(&self, sample: Sample<'_>) -> Result<Assessment, Error> {
         self.check()?;
         let sample = sample.for_measure(self.measure);
-        let estimate = sample.estimate(self.measure)?;
-        check_ordered(&estimate)?;
-        let decided = match self.measure.decided_by() {
-            Some(measure) => Some(Assess { measure: &*measure, ..*self }.run_sample(sample)?),
-            None => None,
-        };
         let clusters = sample.resolved_clusters()?;
-        let resampler = sample.resampler(self.measure, clusters.as_ref(), Some(estimate.value))?;
+        let (estimate, resampler) = self.resampler(sample, clusters.as_ref())?;
         let confidences = match sample.data {
             Data::Rows(view) => sample.confidences.or(Some(view.has_confidences())),
             Data::Classes(..) | Data::AllClasses(_) => None,
             Data::Sketch(_) => sample.confidences,
         };
-        let found = self.assess(estimate, &*resampler, decided, confidences)?;
-        Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
+        let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
+        let assess = self.with_resamples_for(&*resampler)?;
+        let Some(measure) = self.measure.decided_by() else {
+            let found = assess.assess(estimate, &*resampler, None, None, confidences)?;
+            return Ok(Assessment { n_clusters, ..found });
+        };
+        let decider = Assess { measure: &*measure, ..*self };
+        let (of_decider, other) = decider.resampler(sample.for_measure(&*measure), clusters.as_ref())?;
+        let decider = decider.with_resamples_for(&*other)?;
+        let pairs = match assess.n_resamples == decider.n_resamples {
+            true => Draws::pairs(&*resampler, &*other, assess.n_resamples, assess.random_state)?,
+            false => None,
+        };
+        let (own, others) = pairs.map(|[own, others]| (own, others)).unzip();
+        let decided = decider.assess(of_decider, &*other, others, None, confidences)?;
+        let decided = Assessment { n_clusters, ..decided };
+        let found = assess.assess(estimate, &*resampler, own, Some(decided), confidences)?;
+        Ok(Assessment { n_clusters, ..found })
+    }
+
+    /// The value, and resamples of it.
+    fn resampler<'s>(
+        &'s self,
+        sample: Sample<'s>,
+        clusters: Option<&'s Clusters>,
+    ) -> Result<(Estimate, Box<dyn Resampler + 's>), Error> {
+        let estimate = sample.estimate(self.measure)?;
+        check_ordered(&estimate)?;
+        let resampler = sample.resampler(self.measure, clusters, Some(estimate.value))?;
+        Ok((estimate, resampler))
+    }
+
+    /// With as many resamples as are wanted of this kind.
+    fn with_resamples_for(&self, resampler: &dyn Resampler) -> Result<Self, Error> {
+        let found = match self.n_resamples_of_rows {
+            Some(n_resamples) if resampler.draws_rows() => Assess { n_resamples, ..*self },
+            _ => *self,
+        };
+        found.check()?;
+        Ok(found)
     }
 
     /// Whether level and number of resamples can be had, before there are any rows.
@@ -128,6 +173,7 @@ impl<'a> Assess<'a> {
         &self,
         estimate: Estimate,
         resampler: &dyn Resampler,
+        calibrated: Option<Draws>,
         decided: Option<Assessment>,
         confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
@@ -135,7 +181,8 @@ impl<'a> Assess<'a> {
         // Interval and debiased value need no bootstrap draws where the bracket gives both.
         let of_bracket = bracket
             .filter(|_| matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local);
-        watch::expect_draws((u64::from(of_bracket.is_none()) + n_kinds_of_floor(resampler)) * self.n_resamples);
+        let n_kinds_of_floor = n_kinds_of_floor(resampler) - u64::from(calibrated.is_some());
+        watch::expect_draws((u64::from(of_bracket.is_none()) + n_kinds_of_floor) * self.n_resamples);
         let bootstrap = match of_bracket {
             Some(bracket) => Bootstrap::of_bracket(resampler, bracket),
             None => Bootstrap::new(resampler, self.n_resamples, self.random_state)?,
@@ -144,9 +191,10 @@ impl<'a> Assess<'a> {
         // Where another measure decides, the p-value is its own.
         let is_of_many = decided.is_none() && self.n_tests > 1;
         let resolution = if is_of_many { (1.0 - self.level) / self.n_tests as f64 } else { 1.0 };
-        let mut floor = match unavailable {
-            None => Some(NoiseFloor::resolving(resampler, self.n_resamples, resolution, self.random_state)?),
-            Some(_) => None,
+        let mut floor = match (unavailable, calibrated) {
+            (None, Some(draws)) => Some(NoiseFloor::of_draws(resampler, &draws, resolution, self.random_state)?),
+            (None, None) => Some(NoiseFloor::resolving(resampler, self.n_resamples, resolution, self.random_state)?),
+            (Some(_), _) => None,
         };
         let is_unbiased = !estimate.spec.biased_up;
         let most_bias = floor.as_ref().map_or(f64::INFINITY, |floor| floor.mean);

@@ -213,6 +213,13 @@ impl CellTable {
         CellTable { cells }
     }
 
+    /// The cells as `draw` hands them on.
+    fn cells(&self, draw: impl FnOnce(&Self, &mut Vec<CellWeights>)) -> Vec<CellWeights> {
+        let mut cells = Vec::with_capacity(self.cells.len());
+        draw(self, &mut cells);
+        cells
+    }
+
     /// The probabilities of the cells.
     pub(crate) fn probabilities(&self) -> impl Iterator<Item = f64> + '_ {
         self.cells.iter().map(|cell| cell.p)
@@ -237,9 +244,14 @@ impl CellTable {
     pub(crate) fn bootstrap(&self, draw: u64, mut each: impl FnMut(f64, [f64; 2])) {
         let mut random = Normals::new(draw);
         for cell in &self.cells {
-            each(cell.p, [0, 1].map(|y| cell.units[y] * cell.drawn[y].draw(&mut random)));
+            let negative = cell.units[0] * cell.drawn[0].draw(&mut random);
+            each(cell.p, [negative, cell.units[1] * cell.drawn[1].draw(&mut random)]);
         }
     }
+}
+
+fn collect_in(cells: &mut Vec<CellWeights>) -> impl FnMut(f64, [f64; 2]) {
+    |p, weights| cells.push(CellWeights { p, weights })
 }
 
 impl<'a> CellResampler<'a> {
@@ -257,17 +269,15 @@ impl<'a> CellResampler<'a> {
             None => Box::new(move |view: &BinaryView<'_>| measure.estimate(view)),
         };
         let mut resampler = CellResampler { rows, empty, estimate, of_cells: rule.value, table, value: 0.0 };
-        resampler.value = resampler.measure(|each| resampler.table.seen(each))?;
+        resampler.value = match &resampler.of_cells {
+            Some(value) => value(&resampler.table.cells(|table, cells| table.seen(collect_in(cells)))),
+            None => resampler.measure(|each| resampler.table.seen(each))?,
+        };
         Ok(resampler)
     }
 
     /// The measure of the cells that `draw` hands on.
     fn measure(&self, draw: impl FnOnce(&mut dyn FnMut(f64, [f64; 2]))) -> Result<f64, Error> {
-        if let Some(value) = &self.of_cells {
-            let mut cells = Vec::with_capacity(self.table.cells.len());
-            draw(&mut |p, weights| cells.push(CellWeights { p, weights }));
-            return Ok(value(&cells));
-        }
         let most = 2 * self.table.cells.len();
         let (mut scores, mut outcomes) = (Vec::with_capacity(most), Vec::with_capacity(most));
         let mut weights = Vec::with_capacity(most);
@@ -289,11 +299,17 @@ impl Resampler for CellResampler<'_> {
     }
 
     fn calibrated_draw(&self, draw: u64) -> f64 {
-        self.measure(|each| self.table.calibrated(draw, each)).unwrap_or(f64::NAN)
+        match &self.of_cells {
+            Some(value) => value(&self.table.cells(|table, cells| table.calibrated(draw, collect_in(cells)))),
+            None => self.measure(|each| self.table.calibrated(draw, each)).unwrap_or(f64::NAN),
+        }
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        self.measure(|each| self.table.bootstrap(draw, each)).unwrap_or(f64::NAN)
+        match &self.of_cells {
+            Some(value) => value(&self.table.cells(|table, cells| table.bootstrap(draw, collect_in(cells)))),
+            None => self.measure(|each| self.table.bootstrap(draw, each)).unwrap_or(f64::NAN),
+        }
     }
 
     /// That of the rows, moved to where their cells have the measure.

@@ -85,6 +85,17 @@ impl NoiseFloor {
         random_state: u64,
     ) -> Result<Self, Error> {
         let draws = Draws::new(resampler, Kind::Calibrated, 0..n_resamples, random_state)?;
+        Self::of_draws(resampler, &draws, resolution, random_state)
+    }
+
+    /// The same from the first draws.
+    pub(super) fn of_draws(
+        resampler: &dyn Resampler,
+        draws: &Draws,
+        resolution: f64,
+        random_state: u64,
+    ) -> Result<Self, Error> {
+        let n_resamples = draws.by_number.len() as u64;
         let test = Test {
             value: resampler.calibrated_value(),
             squared_differences: resampler.squared_differences(),
@@ -93,7 +104,7 @@ impl NoiseFloor {
             rare: &|| resampler.rare_draws(RARE_LEVEL * resolution),
             random_state,
         };
-        let (mut p_value, mut n_draws) = test.p_value(&draws, resolution)?;
+        let (mut p_value, mut n_draws) = test.p_value(draws, resolution)?;
         if let Some(second) = resampler.second_test() {
             let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
             let more = |numbers| Draws::of_second_test(&second, numbers, random_state);

@@ -26,6 +26,14 @@ pub trait Resampler: Sync {
     /// (consistency resampling). NaN where such rows cannot be measured.
     fn calibrated_draw(&self, draw: u64) -> f64;
 
+    /// A calibrated draw with that of the measure that decides
+    /// ([`Measure::decided_by`](crate::Measure::decided_by)), where one set of outcomes gives both:
+    /// the second is then what the other measure's own draw of this number is.
+    #[doc(hidden)]
+    fn calibrated_pair(&self, _draw: u64) -> Option<(f64, f64)> {
+        None
+    }
+
     /// The measure of as many rows drawn with replacement. NaN where they cannot be measured.
     fn bootstrap_draw(&self, draw: u64) -> f64;
 
@@ -183,6 +191,31 @@ impl Draws {
             Kind::Calibrated => Self::by(&|draw| resampler.calibrated_draw(draw), 2, 0, numbers, random_state),
             Kind::Bootstrap => Self::by(&|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, random_state),
         }
+    }
+
+    /// Calibrated draws of a measure and of the one that decides, from the same outcomes; `None`
+    /// where they do not come together.
+    pub(super) fn pairs(
+        resampler: &dyn Resampler,
+        decider: &dyn Resampler,
+        n_resamples: u64,
+        random_state: u64,
+    ) -> Result<Option<[Self; 2]>, Error> {
+        let number = |index: u64| seed_of_draw(random_state, 2 * index);
+        // On grids that are not the same, the first draw is another one.
+        let of_decider = |(_, other): (f64, f64)| other.to_bits() == decider.calibrated_draw(number(0)).to_bits();
+        if !resampler.calibrated_pair(number(0)).is_some_and(of_decider) {
+            return Ok(None);
+        }
+        watch::expect_draws(2 * n_resamples);
+        let (own, others) = parallel::map(n_resamples as usize, |index| {
+            watch::draw_begins();
+            watch::draw_begins();
+            resampler.calibrated_pair(number(index as u64)).unwrap_or((f64::NAN, f64::NAN))
+        })
+        .into_iter()
+        .unzip();
+        Ok(Some([Self::of(own)?, Self::of(others)?]))
     }
 
     /// Of a second test: with numbers that neither of the two kinds has.

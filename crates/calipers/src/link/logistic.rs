@@ -36,6 +36,10 @@ impl Link for Logistic {
         respond_to_all(logits, responses, complements);
     }
 
+    fn response_all(&self, logits: &mut [f64]) {
+        respond_in_place(logits);
+    }
+
     fn derivative(&self, u: f64) -> f64 {
         let (response, complement) = self.both(u);
         response * complement
@@ -105,6 +109,18 @@ dispatched! {
             let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
             *response = if *u < 0.0 { less } else { more };
             *complement = if *u < 0.0 { more } else { less };
+        }
+    }
+}
+
+dispatched! {
+    /// rho in the place of each logit, with the accuracy and the bits of [`respond_to_all`].
+    fn respond_in_place / respond_in_place_portable(logits: &mut [f64]) {
+        for u in logits {
+            let x = u.abs();
+            let small = exp_of_nonpositive(-x);
+            let small = if x < SURE { small } else { 0.0 };
+            *u = if *u < 0.0 { small } else { 1.0 } / (1.0 + small);
         }
     }
 }

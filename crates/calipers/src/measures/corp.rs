@@ -3,6 +3,7 @@
 use super::isotonic::{Block, isotonic};
 use super::prelude::*;
 use crate::data::Sample;
+use crate::inference::CellWeights;
 
 /// The proper score that is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -206,7 +207,55 @@ impl Measure for Corp {
     /// Inside of cells nothing is fitted, which makes values smaller: by 3.5 % with three rows a
     /// cell at 6,000 rows. So there are more cells than for other measures.
     fn cells<'a>(&'a self, _view: &BinaryView<'_>) -> Result<Option<Cells<'a>>, Error> {
-        Ok(Some(Cells::new(8192)))
+        Ok(Some(Cells::new(8192).valued_by(|cells| self.of_cells(cells))))
+    }
+}
+
+/// Neighbouring cells with one outcome rate: of a draw, whose last bits do not matter.
+#[derive(Clone, Copy)]
+struct Pool {
+    n_cells: usize,
+    weights: [f64; 2],
+}
+
+impl Pool {
+    /// As [`isotonic`] asks it, without a division.
+    fn is_not_below(&self, other: &Pool) -> bool {
+        self.weights[1] * other.weights[0] >= other.weights[1] * self.weights[0]
+    }
+}
+
+impl Corp {
+    /// The miscalibration of cells in the order of their probabilities; those of a draw may have no
+    /// weight, and pool with whatever is beside them.
+    fn of_cells(&self, cells: &[CellWeights]) -> f64 {
+        let mut pools: Vec<Pool> = Vec::new();
+        for cell in cells {
+            let mut pool = Pool { n_cells: 1, weights: cell.weights };
+            while let Some(last) = pools.last().filter(|last| last.is_not_below(&pool)) {
+                pool.n_cells += last.n_cells;
+                (pool.weights[0], pool.weights[1]) =
+                    (pool.weights[0] + last.weights[0], pool.weights[1] + last.weights[1]);
+                pools.pop();
+            }
+            pools.push(pool);
+        }
+        let (mut excess, mut total) = (0.0, 0.0);
+        let mut rest = cells;
+        for pool in &pools {
+            let [negative, positive] = pool.weights;
+            let (of_pool, after) = rest.split_at(pool.n_cells);
+            rest = after;
+            if !(negative + positive > 0.0) {
+                continue;
+            }
+            total += negative + positive;
+            let rate = positive / (negative + positive);
+            for CellWeights { p, weights: [negative, positive] } in of_pool {
+                excess += self.score.excess(*positive, *negative, *p, rate);
+            }
+        }
+        (excess / total).max(0.0)
     }
 }
 

@@ -1,98 +1,26 @@
-//! Random counts: a binomial one that is exact whatever its parameters, and laws that are prepared
-//! for many draws, where a normal number takes the place of large counts.
+//! Random counts by laws that are prepared for many draws, where a normal number takes the place of
+//! large counts. `binomial.rs` has those that are exact whatever they are.
 
-use super::random::{Normals, Uniforms};
+use super::random::Normals;
 
-/// Where fewer successes (or failures) than this are expected, an exact binomial count goes from
-/// one to the next.
-const FEW: f64 = 10.0;
-
-/// Means up to which a [`Count`] is drawn exactly, by going through its probabilities from 0 on.
+/// Means up to which a [`Count`] is drawn exactly, by going through its probabilities.
 /// Beyond, a normal number takes its place: at this mean its skewness is off by 0.22, and measures
 /// that sum over many counts see far less of it.
 const EXACT: f64 = 20.0;
-
-/// How many of `n` independent trials succeed, each with probability p in [0, 1]: exactly
-/// distributed, at a cost that does not grow with n.
-pub(crate) fn binomial(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
-    debug_assert!((0.0..=1.0).contains(&p));
-    if n == 0 || p == 0.0 {
-        return 0;
-    }
-    if p == 1.0 {
-        return n;
-    }
-    if n == 1 {
-        return u64::from(uniforms.next() < p);
-    }
-    let rarer = p.min(1.0 - p);
-    let count = if n as f64 * rarer < FEW { by_gaps(uniforms, n, rarer) } else { by_rejection(uniforms, n, rarer) };
-    if p <= 0.5 { count } else { n - count }
-}
-
-/// Success by success: the trials between two of them are geometric.
-fn by_gaps(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
-    let rate = (-p).ln_1p();
-    let (mut count, mut left) = (0, n as f64);
-    loop {
-        left -= (uniforms.next().ln() / rate).floor() + 1.0;
-        if left < 0.0 {
-            return count;
-        }
-        count += 1;
-    }
-}
-
-/// Transformed rejection (Hörmann's BTRS, J. Statist. Comput. Simul. 46, 1993) for n p >= 10 and p
-/// <= 1/2.
-fn by_rejection(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
-    let trials = n as f64;
-    let deviation = (trials * p * (1.0 - p)).sqrt();
-    let b = 1.15 + 2.53 * deviation;
-    let a = -0.0873 + 0.0248 * b + 0.01 * p;
-    let centre = trials * p + 0.5;
-    let quick = 0.92 - 4.2 / b;
-    let alpha = (2.83 + 5.1 / b) * deviation;
-    let log_odds = (p / (1.0 - p)).ln();
-    let mode = ((trials + 1.0) * p).floor();
-    loop {
-        let (u, v) = (uniforms.next() - 0.5, uniforms.next());
-        let edge = 0.5 - u.abs();
-        let k = ((2.0 * a / edge + b) * u + centre).floor();
-        // In this part the hat is below the density for sure.
-        if edge >= 0.07 && v <= quick {
-            return k as u64;
-        }
-        if !(0.0 <= k && k <= trials) {
-            continue;
-        }
-        let hat = (v * alpha / (a / (edge * edge) + b)).ln();
-        let density = log_factorial(mode) + log_factorial(trials - mode) - log_factorial(k) - log_factorial(trials - k)
-            + (k - mode) * log_odds;
-        if hat <= density {
-            return k as u64;
-        }
-    }
-}
-
-fn log_factorial(k: f64) -> f64 {
-    libm::lgamma(k + 1.0)
-}
 
 /// The law of a count, or of the normal number that takes its place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Count {
     Constant(f64),
-    /// `none` is the probability of 0.
     Poisson {
         mean: f64,
-        none: f64,
+        walk: Walk,
     },
     /// Of `n` tries with `odds` p / (1 - p), p at most 1/2; `mirrored` counts the failures.
     Binomial {
         n: f64,
         odds: f64,
-        none: f64,
+        walk: Walk,
         mirrored: bool,
     },
     Normal {
@@ -105,7 +33,7 @@ impl Count {
     pub(crate) fn poisson(mean: f64) -> Self {
         match mean {
             0.0 => Count::Constant(0.0),
-            _ if mean <= EXACT => Count::Poisson { mean, none: (-mean).exp() },
+            _ if mean <= EXACT => Count::few(mean, (-mean).exp()),
             _ => Count::Normal { mean, deviation: mean.sqrt() },
         }
     }
@@ -116,11 +44,21 @@ impl Count {
         if small <= 0.0 {
             Count::Constant(if mirrored { n } else { 0.0 })
         } else if n * small <= EXACT {
-            let none = (n * (-small).ln_1p()).exp();
-            Count::Binomial { n, odds: small / (1.0 - small), none, mirrored }
+            Count::few_tries(n, small / (1.0 - small), (n * (-small).ln_1p()).exp(), mirrored)
         } else {
             Count::Normal { mean: n * p, deviation: (n * p * complement).sqrt() }
         }
+    }
+
+    /// Of a Poisson number with this mean and this probability of 0.
+    fn few(mean: f64, none: f64) -> Self {
+        Count::Poisson { mean, walk: Walk::new(mean, none, |count| poisson_ratio(mean, count)) }
+    }
+
+    /// Of a binomial number with this probability of 0.
+    fn few_tries(n: f64, odds: f64, none: f64, mirrored: bool) -> Self {
+        let mean = n * odds / (1.0 + odds);
+        Count::Binomial { n, odds, walk: Walk::new(mean, none, |count| binomial_ratio(n, odds, count)), mirrored }
     }
 
     /// The count that is drawn if a rare outcome does not come, and the probability of that; 0
@@ -128,8 +66,8 @@ impl Count {
     pub(crate) fn usual(&self) -> (f64, f64) {
         match *self {
             Count::Constant(count) => (count, 1.0),
-            Count::Poisson { none, .. } => (0.0, none),
-            Count::Binomial { n, none, mirrored, .. } => (if mirrored { n } else { 0.0 }, none),
+            Count::Poisson { walk, .. } => (0.0, walk.none),
+            Count::Binomial { n, walk, mirrored, .. } => (if mirrored { n } else { 0.0 }, walk.none),
             Count::Normal { .. } => (0.0, 0.0),
         }
     }
@@ -148,13 +86,13 @@ impl Count {
             Count::Constant(count) => (*self, slope * count),
             Count::Poisson { mean, .. } => {
                 let tilted = mean * slope.exp();
-                (Count::Poisson { mean: tilted, none: (-tilted).exp() }, tilted - mean)
+                (Count::few(tilted, (-tilted).exp()), tilted - mean)
             }
             Count::Binomial { n, odds, mirrored, .. } => {
                 let tilted = odds * if mirrored { -slope } else { slope }.exp();
                 let grown = n * tilted.ln_1p();
                 let all = if mirrored { slope * n } else { 0.0 };
-                let law = Count::Binomial { n, odds: tilted, none: (-grown).exp(), mirrored };
+                let law = Count::few_tries(n, tilted, (-grown).exp(), mirrored);
                 (law, all + grown - n * odds.ln_1p())
             }
             Count::Normal { mean, deviation } => {
@@ -166,19 +104,21 @@ impl Count {
     }
 
     /// The count that a uniform number stands for; of a law without such counts, its mean.
+    #[inline]
     pub(crate) fn of_uniform(&self, uniform: f64) -> f64 {
         match *self {
             // Ended where rounding would let it run on: at a mean of 20 the probability of 1000 is
             // nothing.
-            Count::Poisson { mean, none } => invert(uniform, none, 1000.0, |count| mean / (count + 1.0)),
-            Count::Binomial { n, odds, none, mirrored } => {
-                let count = invert(uniform, none, n, |count| (n - count) / (count + 1.0) * odds);
+            Count::Poisson { mean, walk } => walk.count(uniform, 1000.0, |count| poisson_ratio(mean, count)),
+            Count::Binomial { n, odds, walk, mirrored } => {
+                let count = walk.count(uniform, n, |count| binomial_ratio(n, odds, count));
                 if mirrored { n - count } else { count }
             }
             Count::Constant(mean) | Count::Normal { mean, .. } => mean,
         }
     }
 
+    #[inline]
     pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
         match *self {
             Count::Constant(count) => count,
@@ -195,12 +135,13 @@ impl Count {
 /// / Σw² tries, which is not whole. So the number of tries m is drawn, too: the whole number below
 /// or above e, such that the mean of 1/m is 1/e. Then the variance is p (1 - p) / e, and the share
 /// is 1 where all outcomes are, whatever m is: as it is for the rows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Share {
     /// The number of tries with its law.
     fewer: (f64, Count),
-    /// One more try, with the probability of that.
-    more: Option<(f64, f64, Count)>,
+    /// One more try, with the probability of that: in a box, since few laws have it and all are
+    /// read in every draw.
+    more: Option<Box<(f64, f64, Count)>>,
 }
 
 /// So many rows that one more or less makes no difference.
@@ -216,7 +157,7 @@ impl Share {
         }
         let above = law(below + 1.0);
         let probability = (above.0 * (effective - below) / effective).clamp(0.0, 1.0);
-        Share { fewer: law(below), more: Some((probability, above.0, above.1)) }
+        Share { fewer: law(below), more: Some(Box::new((probability, above.0, above.1))) }
     }
 
     /// The number of tries with its law; `None` if that number is drawn, too.
@@ -228,29 +169,80 @@ impl Share {
     pub(crate) fn usual(&self) -> (f64, f64) {
         let (tries, law) = &self.fewer;
         let (count, probability) = law.usual();
-        let other = self.more.as_ref().map_or(0.0, |(_, _, law)| 1.0 - law.usual().1);
+        let other = self.more.as_ref().map_or(0.0, |more| 1.0 - more.2.usual().1);
         (count / tries, other.max(1.0 - probability))
     }
 
+    #[inline]
     pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
-        let (tries, law) = match self.more {
-            Some((probability, tries, law)) if random.uniform() < probability => (tries, law),
-            _ => self.fewer,
+        let (tries, law) = match self.more.as_deref() {
+            Some((probability, tries, law)) if random.uniform() < *probability => (*tries, law),
+            _ => (self.fewer.0, &self.fewer.1),
         };
         law.draw(random) / tries
     }
 }
 
-/// The count, `most` at most, at which the cumulated probability reaches `uniform`: `none` is the
-/// probability of 0, and `ratio` that of the next count over that of a count.
-fn invert(uniform: f64, none: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
-    let (mut left, mut probability, mut count) = (uniform - none, none, 0.0);
-    while left > 0.0 && count < most {
-        probability *= ratio(count);
-        count += 1.0;
-        left -= probability;
+/// The probability of one more over that of this count.
+#[inline(always)]
+fn poisson_ratio(mean: f64, count: f64) -> f64 {
+    mean / (count + 1.0)
+}
+
+#[inline(always)]
+pub(super) fn binomial_ratio(n: f64, odds: f64, count: f64) -> f64 {
+    (n - count) * odds / (count + 1.0)
+}
+
+/// The probabilities of a law of small counts, and where a walk through them starts: below its
+/// mean, so that it takes about a standard deviation of steps rather than the mean.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Walk {
+    /// The probability of 0.
+    none: f64,
+    start: f64,
+    /// The probability of the start, and that of all counts up to it.
+    at_start: f64,
+    up_to_start: f64,
+}
+
+impl Walk {
+    /// `ratio` is the probability of the next count over that of a count.
+    pub(super) fn new(mean: f64, none: f64, ratio: impl Fn(f64) -> f64) -> Self {
+        let mut walk = Walk { none, start: 0.0, at_start: none, up_to_start: none };
+        // A tilted law may have a large mean, and its probability of 0 be nothing.
+        let start = if mean < 2.0 || mean > 2.0 * EXACT { 0.0 } else { mean.floor() };
+        while walk.start < start {
+            walk.at_start *= ratio(walk.start);
+            walk.start += 1.0;
+            walk.up_to_start += walk.at_start;
+        }
+        walk
     }
-    count
+
+    /// The count, `most` at most, at which the cumulated probability reaches `uniform`.
+    #[inline]
+    pub(super) fn count(&self, uniform: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+        if uniform <= self.none {
+            return 0.0;
+        }
+        let (mut count, mut probability) = (self.start, self.at_start);
+        let mut left = uniform - self.up_to_start;
+        if left > 0.0 {
+            while left > 0.0 && count < most {
+                probability *= ratio(count);
+                count += 1.0;
+                left -= probability;
+            }
+        } else {
+            while left <= -probability && count > 0.0 {
+                left += probability;
+                count -= 1.0;
+                probability /= ratio(count);
+            }
+        }
+        count
+    }
 }
 
 #[cfg(test)]
@@ -323,59 +315,6 @@ mod tests {
         for (count, expected) in [0.027, 0.189, 0.441, 0.343].into_iter().enumerate() {
             assert!((f64::from(seen[count]) / 1e5 - expected).abs() < 0.006, "{count}");
         }
-    }
-
-    /// Frequencies against probabilities, by Pearson's statistic over all counts that are expected
-    /// at least 20 times.
-    #[test]
-    fn exact_counts_have_their_frequencies() {
-        let n_draws = 200_000;
-        for (n, p) in [(1u64, 0.3), (2, 0.5), (7, 0.9), (40, 0.1), (100, 0.4), (30, 0.5), (1000, 0.97), (100_000, 5e-5)]
-        {
-            let mut uniforms = Uniforms::new(n);
-            let mut counts = vec![0u32; n as usize + 1];
-            (0..n_draws).for_each(|_| counts[binomial(&mut uniforms, n, p) as usize] += 1);
-            let log_p = |k: u64| {
-                let (n, k) = (n as f64, k as f64);
-                log_factorial(n) - log_factorial(k) - log_factorial(n - k) + k * p.ln() + (n - k) * (-p).ln_1p()
-            };
-            let (mut pearson, mut n_cells, mut rest) = (0.0, 0.0f64, (0.0, 0.0));
-            for (k, &count) in counts.iter().enumerate() {
-                let (count, expected) = (f64::from(count), f64::from(n_draws) * log_p(k as u64).exp());
-                if expected >= 20.0 {
-                    pearson += (count - expected).powi(2) / expected;
-                    n_cells += 1.0;
-                } else {
-                    rest = (rest.0 + count, rest.1 + expected);
-                }
-            }
-            let limit = n_cells + 4.0 * (2.0 * n_cells).sqrt();
-            assert!(pearson < limit, "{n} {p}: {pearson} above {limit}");
-            assert!((rest.0 - rest.1).abs() <= 5.0 * rest.1.sqrt() + 1.0, "{n} {p}: {rest:?}");
-        }
-    }
-
-    #[test]
-    fn exact_counts_of_many_trials_have_their_mean_and_variance() {
-        for (n, p) in [(10_000_000u64, 0.3), (1 << 40, 0.5), (1 << 40, 1e-12), (3_000_000_000, 0.999_999)] {
-            let mut uniforms = Uniforms::new(3);
-            let (mean, variance) = (n as f64 * p, n as f64 * p * (1.0 - p));
-            let scaled: Vec<f64> =
-                (0..40_000).map(|_| (binomial(&mut uniforms, n, p) as f64 - mean) / variance.sqrt()).collect();
-            let first = scaled.iter().sum::<f64>() / 4e4;
-            let second = scaled.iter().map(|x| x * x).sum::<f64>() / 4e4;
-            assert!(first.abs() < 0.02 && (second - 1.0).abs() < 0.04, "{n} {p}: {first} {second}");
-        }
-    }
-
-    #[test]
-    fn what_is_certain_is_certain() {
-        let mut uniforms = Uniforms::new(0);
-        assert_eq!(
-            [binomial(&mut uniforms, 5, 0.0), binomial(&mut uniforms, 5, 1.0), binomial(&mut uniforms, 0, 0.5)],
-            [0, 5, 0]
-        );
-        assert!((0..1000).all(|_| binomial(&mut uniforms, 9, 0.999) <= 9));
     }
 
     #[test]

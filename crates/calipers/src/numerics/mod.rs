@@ -1,6 +1,7 @@
 //! Private tools of the measures; nothing here is specific to calibration.
 
 pub(crate) mod bernstein;
+pub(crate) mod binomial;
 pub(crate) mod brownian;
 pub(crate) mod chi_square;
 pub(crate) mod cholesky;

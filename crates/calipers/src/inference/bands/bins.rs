@@ -7,7 +7,7 @@ use crate::inference::calibration_tests::TrialSet;
 use crate::link::{Link, Probit};
 use crate::measure::Measure;
 use crate::measures::{Bin, CumulativeCalibrationError, CumulativeCurve};
-use crate::numerics::counts::binomial;
+use crate::numerics::binomial::binomial;
 
 impl BandOptions {
     /// Where the outcome rate of each bin would lie, were its predictions calibrated.

@@ -7,7 +7,7 @@ use crate::data::{Binary, Sample};
 use crate::inference::calibration_tests::{TrialSet, Trials};
 use crate::measure::Measure;
 use crate::measures::{Corp, Group, IsotonicCurve, isotonic};
-use crate::numerics::counts::binomial;
+use crate::numerics::binomial::Binomial;
 
 impl Corp {
     /// Where the isotonic fit would lie at each distinct probability, were the predictions
@@ -93,14 +93,13 @@ impl Corp {
 /// The band at the probabilities of the curve, by drawing from the set.
 fn band_of(set: &TrialSet, curve: &IsotonicCurve, kind: BandKind, options: &BandOptions) -> Band {
     let rates = fit(set, &set.observed());
-    let ends = options.ends(rates.len(), |uniforms| {
-        let probability = |place: usize, p: f64| match kind {
-            BandKind::Consistency => p,
-            BandKind::Confidence => rates[place],
-        };
-        let draw = |trials: &Trials| binomial(uniforms, trials.n, probability(trials.place, trials.p));
-        fit(set, &set.0.iter().map(draw).collect::<Vec<u64>>())
-    });
+    let law = |trials: &Trials| match kind {
+        BandKind::Consistency => Binomial::new(trials.n, trials.p),
+        BandKind::Confidence => Binomial::new(trials.n, rates[trials.place]),
+    };
+    let laws: Vec<Binomial> = set.0.iter().map(law).collect();
+    let ends = options
+        .ends(rates.len(), |uniforms| fit(set, &laws.iter().map(|law| law.draw(uniforms)).collect::<Vec<u64>>()));
     let ends: Vec<(f64, f64)> = match kind {
         BandKind::Consistency => ends,
         // A fit of draws is biased towards the middle of its steps, and may leave out the fit that

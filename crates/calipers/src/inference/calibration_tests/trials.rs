@@ -7,7 +7,7 @@ use crate::Error;
 use crate::data::BinaryView;
 use crate::link::Link;
 use crate::measures::{Group, Probabilities};
-use crate::numerics::counts::binomial;
+use crate::numerics::binomial::binomial;
 use crate::numerics::random::Uniforms;
 use crate::sketch::{CellRows, Sketch};
 

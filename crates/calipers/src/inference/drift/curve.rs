@@ -26,8 +26,8 @@ use super::pooled::{Features, Fitted, Pooled, Row, logit};
 use crate::Error;
 use crate::inference::{Interval, IntervalMethod};
 use crate::link::{Link, Logistic, Probit};
+use crate::numerics::binomial::binomial;
 use crate::numerics::cholesky::Cholesky;
-use crate::numerics::counts::binomial;
 
 /// Directions in which a change is looked for.
 pub(super) const N_DIRECTIONS: usize = 6;

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::data::{Binary, Sample};
 use crate::inference::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
-use crate::numerics::counts::binomial;
+use crate::numerics::binomial::Binomial;
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -341,17 +341,17 @@ fn drawn_units(
     // Of many cells only those with influence on some place are drawn.
     let mut is_drawn = vec![trials.len() <= MOST_EXACT; trials.len()];
     influences.iter().flatten().for_each(|(index, _)| is_drawn[*index] = true);
+    let law = |(trials, is_drawn): (&Trials, &bool)| is_drawn.then(|| Binomial::new(trials.n, trials.p));
+    let laws: Vec<Option<Binomial>> = trials.iter().zip(&is_drawn).map(law).collect();
     let ends = options.ends_of_batches(places.len(), |uniforms| {
-        let residual = |(trials, is_drawn): (&Trials, &bool)| {
-            if !is_drawn {
-                return [0.0; BATCH];
-            }
+        let residual = |(trials, law): (&Trials, &Option<Binomial>)| {
+            let Some(law) = law else { return [0.0; BATCH] };
             uniforms.each_mut().map(|uniforms| {
-                let count = binomial(uniforms, trials.n, trials.p);
+                let count = law.draw(uniforms);
                 count as f64 * trials.q - (trials.n - count) as f64 * trials.p
             })
         };
-        let residuals: Vec<[f64; BATCH]> = trials.iter().zip(&is_drawn).map(residual).collect();
+        let residuals: Vec<[f64; BATCH]> = trials.iter().zip(&laws).map(residual).collect();
         influences.iter().map(|of_place| weighted_sums(of_place, &residuals)).collect()
     });
     ends.into_iter().zip(&influences).map(|(ends, influences)| (!influences.is_empty()).then_some(ends)).collect()

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::inference::{Clusters, CorrelatedOutcomes};
-use crate::numerics::counts::binomial;
+use crate::numerics::binomial::binomial;
 use crate::numerics::parallel;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::recalibrate::binary::formula::both;

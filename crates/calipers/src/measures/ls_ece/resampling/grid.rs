@@ -21,10 +21,14 @@ pub(super) struct Grid {
     pub(super) integrand: Integrand,
     pub(super) nodes: Nodes,
     pub(super) cells: Vec<Cell>,
+    /// What a surplus of each cell is spread as: apart from the cells, since every draw reads it.
+    spreads: Vec<Spread>,
     /// Nodes that a cell's sums are for.
     pub(super) order: usize,
     /// What the panel of a logit is found by.
     spacing: f64,
+    /// The first panel, and the cell of each from there on; `None` where most would be empty.
+    near: Option<(i64, Vec<u32>)>,
     likeness: Likeness,
     pub(super) total_weight: f64,
     /// G at every node.
@@ -51,6 +55,12 @@ pub(super) struct Cell {
     pub(super) sums: Panel,
 }
 
+/// Where a surplus of 1 of a cell goes, as outcomes vary in it.
+struct Spread {
+    first: usize,
+    masses: [f64; MAX_ORDER],
+}
+
 impl Grid {
     /// From points that are near enough for one stretch of nodes or a few. `None` where the grid
     /// would be too large, or the noise is not smooth enough for one.
@@ -63,6 +73,8 @@ impl Grid {
         let cells: Vec<Cell> =
             panels.into_iter().zip(places).map(|((panel, sums), first)| Cell { panel, first, sums }).collect();
         let total_weight: f64 = cells.iter().map(|cell| cell.sums.weight[0] + cell.sums.weight[1]).sum();
+        let near = near(&cells);
+        let spreads = cells.iter().map(|cell| cell.spread(total_weight)).collect();
         let mut grid = Grid {
             integrand,
             expected: Vec::new(),
@@ -70,8 +82,10 @@ impl Grid {
             value: 0.0,
             nodes,
             cells,
+            spreads,
             order,
             spacing: distance,
+            near,
             likeness,
             total_weight,
         };
@@ -109,7 +123,10 @@ impl Grid {
         let panel = position.floor() as i64;
         // proof: every point with weight is in a panel, and cells are all of those in ascending
         // order
-        let cell = self.cells.partition_point(|cell| cell.panel < panel).min(self.cells.len() - 1);
+        let cell = match &self.near {
+            Some((first, cells)) => cells.get((panel - first) as usize).map_or(0, |cell| *cell as usize),
+            None => self.cells.partition_point(|cell| cell.panel < panel).min(self.cells.len() - 1),
+        };
         let weights = lagrange.weights_at(position - position.floor());
         let mut of_nodes = [0.0; MAX_ORDER];
         of_nodes[..self.order].copy_from_slice(&weights[..self.order]);
@@ -159,27 +176,39 @@ impl Grid {
         self.nodes.integrate(&self.gaps_of_surpluses(surpluses))
     }
 
+    /// The same, and the value of the residual form, which has nothing but the surpluses.
+    pub(super) fn values_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> (f64, f64) {
+        let mut gaps = self.smoothed_surpluses(surpluses);
+        let residual = self.nodes.integrate(&gaps);
+        self.add_expected(&mut gaps);
+        (self.nodes.integrate(&gaps), residual)
+    }
+
     /// G for them.
     pub(super) fn gaps_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut gaps = self.smoothed_surpluses(surpluses);
+        self.add_expected(&mut gaps);
+        gaps
+    }
+
+    fn add_expected(&self, gaps: &mut [f64]) {
+        gaps.iter_mut().zip(&self.expected).for_each(|(gap, expected)| *gap += expected);
+    }
+
+    fn smoothed_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut masses = self.nodes.no_masses();
-        for (cell, surplus) in self.cells.iter().zip(surpluses) {
-            // Rows whose raw scores are so far out that their outcome is as good as sure: by less,
-            // the quotient would be infinite.
-            if surplus != 0.0 && cell.sums.variance > SURE {
-                let factor = surplus / (cell.sums.variance * self.total_weight);
-                masses.add(cell.first, factor, &cell.sums.variance_masses[..self.order]);
+        for (spread, surplus) in self.spreads.iter().zip(surpluses) {
+            if surplus != 0.0 {
+                masses.add(spread.first, surplus, &spread.masses[..self.order]);
             }
         }
-        let mut residuals = self.nodes.smooth(&masses);
-        residuals.iter_mut().zip(&self.expected).for_each(|(residual, expected)| *residual += expected);
-        residuals
+        self.nodes.smooth(&masses)
     }
 
     /// What a surplus of 1 of a cell adds to G: the first node, and the values from there on.
     pub(super) fn gaps_of_surplus(&self, cell: &Cell) -> (usize, Vec<f64>) {
-        let factor = if cell.sums.variance > SURE { 1.0 / (cell.sums.variance * self.total_weight) } else { 0.0 };
-        let masses = cell.sums.variance_masses.map(|mass| factor * mass);
-        self.nodes.smooth_panel(cell.first, &masses[..self.order])
+        let spread = cell.spread(self.total_weight);
+        self.nodes.smooth_panel(spread.first, &spread.masses[..self.order])
     }
 
     /// The noise of G at every node for independent rows.
@@ -242,6 +271,24 @@ impl Grid {
         let size: f64 = self.residuals.iter().map(|residual| residual.abs()).sum::<f64>() * self.nodes.spacing();
         found.shift(self.value - size);
         found
+    }
+}
+
+/// The place of each panel's cell, from the first panel on.
+fn near(cells: &[Cell]) -> Option<(i64, Vec<u32>)> {
+    let (first, last) = (cells.first()?.panel, cells.last()?.panel);
+    let width = last.checked_sub(first).filter(|width| *width < 8 * cells.len() as i64 + 1024)?;
+    let mut places = vec![0; width as usize + 1];
+    cells.iter().zip(0..).for_each(|(cell, place)| places[(cell.panel - first) as usize] = place);
+    Some((first, places))
+}
+
+impl Cell {
+    /// Nothing for rows whose raw scores are so far out that their outcome is as good as sure: by
+    /// less, the quotient would be infinite.
+    fn spread(&self, total_weight: f64) -> Spread {
+        let factor = if self.sums.variance > SURE { 1.0 / (self.sums.variance * total_weight) } else { 0.0 };
+        Spread { first: self.first, masses: self.sums.variance_masses.map(|mass| factor * mass) }
     }
 }
 

@@ -109,13 +109,14 @@ impl LsEce {
             Some(of_clusters) => of_clusters,
         };
         let found = grid.enclose(&parts.as_ref().map_or_else(|| grid.noise(), |parts| parts.noise(&grid)));
-        let end = |end: &End| {
-            let mut influences = Slopes::of_weights(&grid, &end.weights).of_points(&grid, &points, &*self.link);
+        let slopes = [&found.lower, &found.upper].map(|end| Slopes::of_weights(&grid, &end.weights));
+        let [of_lower, of_upper] = Slopes::all_of_points(slopes.each_ref(), &grid, &points, &*self.link);
+        let end = |end: &End, mut influences: Vec<f64>| {
             influences.iter_mut().enumerate().for_each(|(row, influence)| *influence *= points.share(row));
             let lacking = end.quiet.as_ref().map_or(0.0, |quiet| bracket::lacking(&grid, quiet, of_parts));
             RowEnd { value: end.value, influences, lacking }
         };
-        let (lower, upper) = (end(&found.lower), end(&found.upper));
+        let (lower, upper) = (end(&found.lower, of_lower), end(&found.upper, of_upper));
         let (corrected, debiased) = (found.corrected, found.debiased);
         Ok(Some(RowBracket { value: grid.value, lower, upper, corrected, debiased }))
     }

@@ -56,7 +56,7 @@ impl Patches {
         }
         let varying = laws.iter().enumerate().filter_map(|(cell, laws)| {
             let (usual, other) = laws.outcomes.usual();
-            let law = laws.outcomes;
+            let law = laws.outcomes.clone();
             let known = law.of_one_number().map(|(tries, count)| (tries, count, count.usual().1));
             (other > 0.0).then_some(Varying { cell, law, known, usual, unit: laws.outcomes_unit })
         });

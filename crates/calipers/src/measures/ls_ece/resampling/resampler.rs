@@ -1,5 +1,6 @@
 //! A resampler on the grid, of independent rows or of clusters of rows.
 
+use super::super::Integrand;
 use super::bracket;
 use super::bracket::Influences;
 use super::grid::{Grid, Noise};
@@ -29,6 +30,11 @@ pub(super) trait Draws: Send + Sync {
 
     /// The measure of outcomes drawn from the predictions.
     fn calibrated_draw(&self, grid: &Grid, draw: u64) -> f64;
+
+    /// The same of the paper's form, and of the residual form of the same outcomes.
+    fn calibrated_pair(&self, _: &Grid, _draw: u64) -> Option<(f64, f64)> {
+        None
+    }
 
     /// The measure of rows or clusters drawn with replacement.
     fn bootstrap_draw(&self, grid: &Grid, draw: u64) -> f64;
@@ -88,6 +94,10 @@ impl<D: Draws> Resampler for GridResampler<D> {
 
     fn calibrated_draw(&self, draw: u64) -> f64 {
         self.draws.calibrated_draw(&self.grid, draw)
+    }
+
+    fn calibrated_pair(&self, draw: u64) -> Option<(f64, f64)> {
+        self.draws.calibrated_pair(&self.grid, draw).filter(|_| self.grid.integrand == Integrand::Paper)
     }
 
     fn second_test(&self) -> Option<SecondTest<'_>> {

@@ -13,11 +13,12 @@ use crate::numerics::random::Normals;
 /// Draws of independent rows: the laws of each cell of the grid.
 pub(super) struct RowDraws {
     laws: Vec<Laws>,
+    drawn: Vec<Drawn>,
     /// Where most cells have the same share in most draws.
     patches: Option<Patches>,
 }
 
-/// The laws of a cell's resamples.
+/// The law of a cell's outcomes.
 pub(super) struct Laws {
     /// The share of outcomes 1, and its mean.
     pub(super) outcomes: Share,
@@ -26,8 +27,11 @@ pub(super) struct Laws {
     pub(super) outcomes_unit: f64,
     /// The share that the rows have.
     pub(super) outcomes_seen: f64,
-    /// How often rows of each outcome are drawn, and how many there are.
-    draws: [Count; 2],
+}
+
+/// How often rows of each outcome of a cell are drawn, and how many there are.
+struct Drawn {
+    counts: [Count; 2],
     effective: [f64; 2],
 }
 
@@ -39,10 +43,6 @@ impl Laws {
         let (p, complement) = (sums.expected[0] / weight, sums.expected[1] / weight);
         let of_share = p * complement / effective_rows;
         let scale = if of_share > 0.0 { (sums.variance / of_share).sqrt() } else { 0.0 };
-        let effective = [0, 1].map(|outcome| match sums.squares[outcome] {
-            0.0 => 0.0,
-            squares => sums.weight[outcome] * sums.weight[outcome] / squares,
-        });
         Laws {
             outcomes: Share::new(effective_rows, p, complement),
             outcomes_mean: p,
@@ -50,13 +50,22 @@ impl Laws {
             // Exactly 1 where all outcomes are, as in a draw: the rows would be above such draws
             // otherwise.
             outcomes_seen: sums.weight[1] / weight,
-            draws: effective.map(Count::poisson),
-            effective,
         }
     }
 
     pub(super) fn surplus(&self, share: f64) -> f64 {
         (share - self.outcomes_mean) * self.outcomes_unit
+    }
+}
+
+impl Drawn {
+    fn new(cell: &Cell) -> Self {
+        let sums = &cell.sums;
+        let effective = [0, 1].map(|outcome| match sums.squares[outcome] {
+            0.0 => 0.0,
+            squares => sums.weight[outcome] * sums.weight[outcome] / squares,
+        });
+        Drawn { counts: effective.map(Count::poisson), effective }
     }
 }
 
@@ -72,7 +81,8 @@ impl Influences for OfRows {
 impl RowDraws {
     pub(super) fn new(grid: &Grid) -> Self {
         let laws: Vec<Laws> = grid.cells.iter().map(Laws::new).collect();
-        RowDraws { patches: Patches::new(grid, &laws), laws }
+        let drawn = grid.cells.iter().map(Drawn::new).collect();
+        RowDraws { patches: Patches::new(grid, &laws), laws, drawn }
     }
 
     /// ∫ |G| with the surpluses of some cells changed by so much from their usual ones.
@@ -98,8 +108,8 @@ impl RowDraws {
 
     /// How often rows of a cell and outcome are drawn, over how often they are there.
     pub(super) fn drawn_factor(&self, cell: usize, outcome: usize, random: &mut Normals) -> f64 {
-        let laws = &self.laws[cell];
-        laws.draws[outcome].draw(random) / laws.effective[outcome]
+        let drawn = &self.drawn[cell];
+        drawn.counts[outcome].draw(random) / drawn.effective[outcome]
     }
 }
 
@@ -141,6 +151,11 @@ impl Draws for RowDraws {
             Some(patches) => patches.draw(grid, &mut random),
             None => grid.value_of_surpluses(self.drawn_surpluses(&mut random)),
         }
+    }
+
+    fn calibrated_pair(&self, grid: &Grid, draw: u64) -> Option<(f64, f64)> {
+        let surpluses = || self.drawn_surpluses(&mut Normals::new(draw)).collect::<Vec<f64>>();
+        self.patches.is_none().then(|| grid.values_of_surpluses(surpluses().into_iter()))
     }
 
     fn rare_draws<'a>(&'a self, grid: &'a Grid, level: f64) -> Option<RareDraws<'a>> {

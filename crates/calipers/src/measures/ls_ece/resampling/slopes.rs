@@ -60,25 +60,43 @@ impl Slopes {
 
     /// The influence of each point; 0 for those without weight.
     pub(super) fn of_points(&self, grid: &Grid, points: &Points, link: &dyn Link) -> Vec<f64> {
+        let [influences] = Self::all_of_points([self], grid, points, link);
+        influences
+    }
+
+    /// The influences of each point on several integrals: where it is on the grid is found once.
+    pub(super) fn all_of_points<const N: usize>(
+        all: [&Slopes; N],
+        grid: &Grid,
+        points: &Points,
+        link: &dyn Link,
+    ) -> [Vec<f64>; N] {
         let lagrange = Lagrange::new(grid.order);
         let influence = |index: usize| {
             if points.weight(index) == 0.0 {
-                return 0.0;
+                return [0.0; N];
             }
             let (cell, weights) = grid.place(&lagrange, points.logits[index]);
             let first = grid.cells[cell].first;
             let at = |slope: &Masses| grid.nodes.interpolate(slope, first, &weights[..grid.order], 1.0);
-            let (outcome, [negative, positive]) = (points.outcomes[index], &self.of_outcome);
-            let influence = match (grid.integrand, outcome) {
-                (Integrand::Paper, true) => at(positive),
-                (Integrand::Paper, false) => -at(negative),
-                (Integrand::Residual, true) => at(positive) * link.complement(points.logits[index]),
-                (Integrand::Residual, false) => -at(positive) * link.response(points.logits[index]),
+            let residual = match (grid.integrand, points.outcomes[index]) {
+                (Integrand::Paper, true) => 1.0,
+                (Integrand::Paper, false) => -1.0,
+                (Integrand::Residual, true) => link.complement(points.logits[index]),
+                (Integrand::Residual, false) => -link.response(points.logits[index]),
             };
-            influence - self.mean
+            let side = usize::from(grid.integrand == Integrand::Residual || points.outcomes[index]);
+            all.map(|slopes| at(&slopes.of_outcome[side]) * residual - slopes.mean)
         };
-        let of_chunk = |range: std::ops::Range<usize>| range.map(influence).collect::<Vec<f64>>();
-        parallel::map_chunks(points.len(), parallel::CHUNK, of_chunk).concat()
+        let of_chunk = |range: std::ops::Range<usize>| {
+            let mut influences = [(); N].map(|()| Vec::with_capacity(range.len()));
+            for index in range {
+                influences.iter_mut().zip(influence(index)).for_each(|(all, influence)| all.push(influence));
+            }
+            influences
+        };
+        let chunks = parallel::map_chunks(points.len(), parallel::CHUNK, of_chunk);
+        std::array::from_fn(|k| chunks.iter().flat_map(|chunk| &chunk[k]).copied().collect())
     }
 
     /// Σ (s IF)^power over the rows; those of a panel and outcome are taken to be alike.
