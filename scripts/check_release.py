@@ -2,8 +2,8 @@
 
     python scripts/check_release.py v0.1.0
 
-The tag has the version of Cargo.toml; CHANGELOG.md and CITATION.cff have it, too; and no address has
-the placeholder OWNER any more.
+The tag has the version of Cargo.toml; CHANGELOG.md, CITATION.cff and r/DESCRIPTION have it, too;
+and no address has the placeholder OWNER any more.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def faults(tag: str, texts: dict[str, str]) -> list[str]:
         found.append(f"CHANGELOG.md has no section {wanted}; rename Unreleased, with the date")
     if not re.search(rf"^version: {re.escape(wanted)}$", texts["CITATION.cff"], re.MULTILINE):
         found.append(f"CITATION.cff has another version than {wanted}")
+    if not re.search(rf"^Version: {re.escape(wanted)}$", texts["r/DESCRIPTION"], re.MULTILINE):
+        found.append(f"r/DESCRIPTION has another version than {wanted}")
     for path, text in texts.items():
         if path not in EXPLAINED and PLACEHOLDER.search(text):
             found.append(f"{path} has the placeholder OWNER; write the address of the repository")

@@ -10,6 +10,7 @@ READY = {
     '[workspace.dependencies]\ncalipers = { path = "crates/calipers", version = "1.2.3" }\n',
     "CHANGELOG.md": "# Changes\n\n## [Unreleased]\n\n## [1.2.3] - 2030-01-02\n",
     "CITATION.cff": "version: 1.2.3\n",
+    "r/DESCRIPTION": "Package: calipers\nVersion: 1.2.3\n",
     "README.md": "https://github.com/someone/calipers",
 }
 
@@ -25,6 +26,7 @@ def test_a_ready_repository_has_no_faults() -> None:
         ("Cargo.toml", ', version = "1.2.3" }', ', version = "1.2.2" }', "a dependency has another version"),
         ("CHANGELOG.md", "## [1.2.3]", "## [1.2.30]", "CHANGELOG.md has no section 1.2.3"),
         ("CITATION.cff", "1.2.3", "1.2.2", "CITATION.cff has another version"),
+        ("r/DESCRIPTION", "1.2.3", "1.2.2", "r/DESCRIPTION has another version"),
         ("README.md", "github.com/someone", "github.com/OWNER", "README.md has the placeholder OWNER"),
     ],
 )
