@@ -181,7 +181,7 @@ impl<'a> Assess<'a> {
         // Interval and debiased value need no bootstrap draws where the bracket gives both.
         let of_bracket = bracket
             .filter(|_| matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local);
-        let n_kinds_of_floor = n_kinds_of_floor(resampler) - u64::from(calibrated.is_some());
+        let n_kinds_of_floor = n_kinds_of_floor(resampler).saturating_sub(u64::from(calibrated.is_some()));
         watch::expect_draws((u64::from(of_bracket.is_none()) + n_kinds_of_floor) * self.n_resamples);
         let bootstrap = match of_bracket {
             Some(bracket) => Bootstrap::of_bracket(resampler, bracket),

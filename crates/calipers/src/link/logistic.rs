@@ -139,6 +139,9 @@ mod tests {
         Logistic.both_all(&logits, responses, complements);
         let [responses, complements] = &mut portable;
         respond_to_all_portable(&logits, responses, complements);
+        let (mut in_place, mut in_place_portable) = (logits.clone(), logits.clone());
+        Logistic.response_all(&mut in_place);
+        respond_in_place_portable(&mut in_place_portable);
         for (place, u) in logits.iter().enumerate() {
             let (response, complement) = Logistic.both(*u);
             for (found, expected) in [(all[0][place], response), (all[1][place], complement)] {
@@ -150,6 +153,7 @@ mod tests {
                 [all[0][place], all[1][place]].map(f64::to_bits),
                 [portable[0][place], portable[1][place]].map(f64::to_bits)
             );
+            assert_eq!([in_place[place], in_place_portable[place]].map(f64::to_bits), [all[0][place].to_bits(); 2]);
         }
     }
 }

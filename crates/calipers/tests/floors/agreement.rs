@@ -1,7 +1,7 @@
 //! The distribution of resamples against rows that are drawn one by one.
 
-use calipers::inference::{Resampler, RowResampler};
-use calipers::{Measure, Settings, registry};
+use calipers::inference::{NoiseFloor, Resampler, RowResampler};
+use calipers::{Assess, CumulativeCalibrationError, LsEce, Measure, Settings, registry};
 use rayon::prelude::*;
 
 use crate::data::{Data, FAMILIES};
@@ -166,6 +166,40 @@ fn draws_of_few_rows_are_those_of_rows() {
                 assert!((fast - slow).abs() <= tolerance, "{name} {family}: {fast} for {slow}");
             }
         }
+    }
+}
+
+/// LS-ECE and its residual form are drawn together where their grid is the same: with the draws
+/// that each has by itself.
+#[test]
+fn forms_that_are_drawn_together_have_their_own_draws() {
+    for family in FAMILIES {
+        let data = Data::new(family, 6_000, 3);
+        let predictions = data.input().check().unwrap();
+        let view = predictions.binary().unwrap();
+        let (paper, residual) = (LsEce::new(), LsEce::new().residual());
+        let resampler = paper.resampler(&view, None).unwrap();
+        let together = Assess::new(&paper).n_resamples(50).run(&view).unwrap();
+        let decided = together.residual.as_deref().unwrap();
+        assert_eq!(*decided, Assess::new(&residual).n_resamples(50).run(&view).unwrap(), "{family}");
+        let (floor, alone) = (together.floor.unwrap(), NoiseFloor::new(&*resampler, 50, 0).unwrap());
+        let of = |floor: &NoiseFloor| (floor.mean, floor.deviation, floor.quantiles);
+        assert_eq!(of(&floor), of(&alone), "{family}");
+    }
+}
+
+/// Cells are drawn as often as requested; rows as often as is requested for them.
+#[test]
+fn rows_have_a_number_of_resamples_of_their_own() {
+    for (n, expected) in [(1_000, 30), (6_000, 60)] {
+        let data = Data::new("uniform", n, 3);
+        let predictions = data.input().check().unwrap();
+        let measure = CumulativeCalibrationError::new();
+        let assess = Assess::new(&measure).n_resamples(60).n_resamples_of_rows(30);
+        let found = assess.run(&predictions.binary().unwrap()).unwrap();
+        assert_eq!(found.floor.unwrap().n_resamples, expected, "{n} rows");
+        let too_few = assess.n_resamples_of_rows(0).run(&predictions.binary().unwrap());
+        assert_eq!(too_few.is_err(), n == 1_000);
     }
 }
 
