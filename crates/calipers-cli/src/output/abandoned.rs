@@ -138,7 +138,7 @@ mod tests {
         assert!(!unfinished.exists());
     }
 
-    /// A folder is removed entry by entry, in an order that differs from one file system to another.
+    /// A folder is removed entry by entry, in an order that differs from one system to another.
     #[test]
     fn a_removal_that_was_begun_is_finished() {
         let folder = tempfile::tempdir().unwrap();
