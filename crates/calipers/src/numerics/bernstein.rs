@@ -163,9 +163,8 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
         watch::check();
         let mut coefficients = [0.0; M];
         for k in 0..M {
-            for i in 0..M {
-                coefficients[i] += shape.columns[k][i] * values[panel + k];
-            }
+            let value = values[panel + k];
+            coefficients.iter_mut().zip(&shape.columns[k]).for_each(|(sum, weight)| *sum += weight * value);
         }
         let panel = abs_integral(&coefficients, panels.depth);
         slack += panel.slack;
@@ -256,8 +255,8 @@ fn powers<const M: usize>(coefficients: &[f64; M]) -> [f64; MAX_ORDER] {
     let mut differences = *coefficients;
     let mut powers = [0.0; MAX_ORDER];
     let mut binomial = 1.0;
-    for degree in 0..M {
-        powers[degree] = binomial * differences[0];
+    for (degree, power) in powers.iter_mut().enumerate().take(M) {
+        *power = binomial * differences[0];
         for i in 0..M - 1 - degree {
             differences[i] = differences[i + 1] - differences[i];
         }

@@ -182,7 +182,8 @@ fn coarsest(smoothness: &Smoothness, order: usize, at_sigma: f64, budget: f64) -
         _ => ratio.powf(1.0 / power as f64),
     };
     // A little less, for what rounding has added. NaN becomes the smallest.
-    smoothness.sigma * ((1.0 - 1e-12) * share).max(1e-12).min(1.0)
+    let share = (1.0 - 1e-12) * share;
+    smoothness.sigma * if share > 1e-12 { share.min(1.0) } else { 1e-12 }
 }
 
 /// The least number up to `most` that fits, where all above one that fits do too.
