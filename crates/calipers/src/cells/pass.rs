@@ -64,8 +64,8 @@ fn widen(narrow: &mut Narrow, cells: &Mutex<Cells>) {
 #[derive(Debug, Clone)]
 pub(crate) struct Narrow {
     frame: Frame,
-    /// [count | sum of offsets, sum of squares], for each half and cell both outcomes side by side:
-    /// where all rows are in one half, as confidences in a top class are, a cache holds nothing else.
+    /// [count | sum of offsets, sum of squares], for each half and cell both outcomes side by side.
+    /// Where all rows are in one half, as confidences in a top class are, the cache holds only that.
     sums: Vec<[u64; 2]>,
     n_waiting: usize,
     n_clipped: u64,

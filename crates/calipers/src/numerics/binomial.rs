@@ -232,7 +232,7 @@ mod tests {
     fn log_factorials_are_those_of_the_gamma_function() {
         for k in (0..400).chain((400..1 << 20).step_by(997)) {
             let (ours, theirs) = (log_factorial(f64::from(k)), libm::lgamma(f64::from(k) + 1.0));
-            // (k + 1/2) ln k, a fifth larger, is off by two units of rounding, and so are both sums.
+            // (k + 1/2) ln k, a fifth larger, is off by two units of rounding; so are both sums.
             assert!((ours - theirs).abs() <= 1e-15 * (1.0 + theirs), "{k}: {ours} {theirs}");
         }
     }

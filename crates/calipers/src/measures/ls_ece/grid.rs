@@ -185,7 +185,7 @@ impl Grid {
     }
 }
 
-/// How many there are before the first that is not 0: in blocks, which the compiler does in vectors.
+/// How many there are before the first that is not 0: in blocks, which are compiled to vectors.
 fn first_mass<'a>(masses: impl ExactSizeIterator<Item = &'a f64> + Clone) -> usize {
     const BLOCK: usize = 8;
     let n = masses.len();
@@ -213,7 +213,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// Spreads some of the points over the nodes around them, by mass, and returns Σ mass · |w(theta)|.
+    /// Spreads some points over the nodes around them, by mass, and returns Σ mass · |w(theta)|.
     fn deposit / deposit_portable(
         points: &Points,
         masses: Option<&[f64]>,
@@ -246,8 +246,8 @@ trait Spread<const M: usize> {
     fn add(&mut self, lagrange: &Lagrange, panel: i64, outcome: bool, mass: f64, place: f64);
 }
 
-/// Spreads the rows that have mass, and returns Σ mass · |w(theta)|. All masses are 1 unless the rows
-/// are `WEIGHTED`.
+/// Spreads the rows that have mass, and returns Σ mass · |w(theta)|. All masses are 1 unless the
+/// rows are `WEIGHTED`.
 ///
 /// Places of some rows are computed at once, which the compiler does in vectors.
 #[inline(always)]

@@ -323,7 +323,7 @@ struct BlockExtent {
 }
 
 dispatched! {
-    /// The extent of the first rows of a block. Loops are short, so that each is compiled to vectors.
+    /// The extent of the first rows of a block. Loops are short, so that each becomes vectors.
     fn extent / extent_portable(block: &Block, n: usize) -> BlockExtent {
         let n_parts = n.div_ceil(LANES).min(block.logits.len());
         let rows = || block.logits[..n_parts].iter().zip(&block.weights);
