@@ -65,7 +65,7 @@ fn widen(narrow: &mut Narrow, cells: &Mutex<Cells>) {
 pub(crate) struct Narrow {
     frame: Frame,
     /// [count | sum of offsets, sum of squares], for each half and cell both outcomes side by side.
-    /// Where all rows are in one half, as confidences in a top class are, the cache holds only that.
+    /// Where all rows are in one half, like confidences in a top class, the cache holds only that.
     sums: Vec<[u64; 2]>,
     n_waiting: usize,
     n_clipped: u64,
