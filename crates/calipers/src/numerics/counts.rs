@@ -211,7 +211,7 @@ impl Walk {
     pub(super) fn new(mean: f64, none: f64, ratio: impl Fn(f64) -> f64) -> Self {
         let mut walk = Walk { none, start: 0.0, at_start: none, up_to_start: none };
         // A tilted law may have a large mean, and its probability of 0 be nothing.
-        let start = if mean < 2.0 || mean > 2.0 * EXACT { 0.0 } else { mean.floor() };
+        let start = if (2.0..=2.0 * EXACT).contains(&mean) { mean.floor() } else { 0.0 };
         while walk.start < start {
             walk.at_start *= ratio(walk.start);
             walk.start += 1.0;
