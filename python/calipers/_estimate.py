@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from calipers._result import html_table, plain
 
@@ -105,14 +105,17 @@ class Estimate(float):
         _PUT_FOUND(self, found)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        # Python asks here for attributes that have no value yet.
-        if name not in _ATTRIBUTES:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found = dict(zip(_ATTRIBUTES, _GET_FOUND(self)[1:], strict=True))
-        for each, put in _PUTS:
-            put(self, found[each])
-        return found[name]
+    # Type checkers know the attributes from above, and would accept any other name with this.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Python asks here for attributes that have no value yet.
+            if name not in _ATTRIBUTES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            found = dict(zip(_ATTRIBUTES, _GET_FOUND(self)[1:], strict=True))
+            for each, put in _PUTS:
+                put(self, found[each])
+            return found[name]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"an Estimate cannot be changed, so {name!r} cannot be set")
