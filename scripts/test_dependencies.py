@@ -55,7 +55,7 @@ def _listed(heading: str) -> set[str]:
 
 
 def test_the_crates_of_the_programs_are_listed() -> None:
-    assert _listed("Rust: what is part of the programs") == _crates("dependencies", "build-dependencies")
+    assert _listed("Rust: dependencies that are not only for tests") == _crates("dependencies", "build-dependencies")
 
 
 def test_the_crates_of_tests_are_listed() -> None:
