@@ -90,7 +90,7 @@ def bits(found: Any) -> Any:
     if isinstance(found, np.ndarray):
         return found.dtype.str, found.shape, found.tobytes()
     if isinstance(found, calipers.Estimate):
-        return struct.pack("d", found), {name: bits(getattr(found, name)) for name in found.__slots__}
+        return struct.pack("d", found), bits(found.to_dict())
     if isinstance(found, calipers.Recalibrator):
         return bits(found.to_dict())
     if isinstance(found, float):

@@ -301,10 +301,8 @@ impl BinaryView<'_> {
         match self.scale() {
             Scale::Probability => {}
             Scale::LogOdds => Logistic.response_all(&mut rows.scores),
-            Scale::Link => {
-                link.response_all(&mut rows.scores);
-                rows.scores.iter_mut().for_each(|p| *p = p.clamp(0.0, 1.0));
-            }
+            // One by one: with the bits that a caller gets who asks the link for probabilities.
+            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = link.response(*score).clamp(0.0, 1.0)),
         }
     }
 

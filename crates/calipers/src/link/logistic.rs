@@ -10,6 +10,13 @@ pub struct Logistic;
 /// sup |rho^(m)| for m = 1..=8, rounded up: polynomials in rho, at their extrema.
 const DERIVATIVE_BOUNDS: [f64; 8] = [0.25, 0.096_225_05, 0.125, 0.127_683_93, 0.25, 0.408_327_76, 1.0625, 2.390_079_15];
 
+impl Logistic {
+    /// Puts rho(u) in the place of each logit, with the accuracy and the bits of `both_all`.
+    pub(crate) fn response_all(&self, logits: &mut [f64]) {
+        respond_in_place(logits);
+    }
+}
+
 impl Link for Logistic {
     fn name(&self) -> &str {
         "logistic"
@@ -34,10 +41,6 @@ impl Link for Logistic {
 
     fn both_all(&self, logits: &[f64], responses: &mut [f64], complements: &mut [f64]) {
         respond_to_all(logits, responses, complements);
-    }
-
-    fn response_all(&self, logits: &mut [f64]) {
-        respond_in_place(logits);
     }
 
     fn derivative(&self, u: f64) -> f64 {

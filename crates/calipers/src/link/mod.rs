@@ -44,14 +44,6 @@ pub trait Link: Debug + Send + Sync {
         }
     }
 
-    /// Puts rho(u) in the place of each logit.
-    ///
-    /// Unless overridden, one after another.
-    #[doc(hidden)]
-    fn response_all(&self, logits: &mut [f64]) {
-        logits.iter_mut().for_each(|u| *u = self.response(*u));
-    }
-
     /// rho'(u).
     fn derivative(&self, u: f64) -> f64;
 
