@@ -207,7 +207,7 @@ check-examples: $(VENV)/examples-installed ## are the files in examples/ what th
 
 # QUICK=1: smaller sizes, and a report of its own that is not kept.
 bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 15 minutes; QUICK=1: a few)
-	$(call heading,'build the wheel, the command and the DuckDB extension as released')
+	$(call heading,'build what a release has')
 	@rm -rf $(BENCH)/dist
 	$(call quietly,$(BENCH)/bin/maturin build --release --out $(BENCH)/dist)
 	@$(BENCH)/bin/pip install --quiet --force-reinstall --no-deps $(BENCH)/dist/*.whl
@@ -257,7 +257,7 @@ dist: $(DIST)/installed check-sdist ## what a release has, in dist/release: whee
 
 # The commit in another folder, so only what is committed counts. SOURCE_DATE_EPOCH is its time in both.
 check-reproducible: $(DIST)/installed ## does a clone in another folder give the same bytes as dist/release?
-	$(call heading,'the same artifacts, built in another folder')
+	$(call heading,'the same artifacts from another folder')
 	@rm -rf $(CARGO_TARGET_DIR)/reproduced && git clone --quiet . $(CARGO_TARGET_DIR)/reproduced/clone
 	@cd $(CARGO_TARGET_DIR)/reproduced/clone && PATH="$(DIST)/bin:$$PATH" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/reproduced/target \
 	  $(DIST)/bin/python scripts/dist $(CARGO_TARGET_DIR)/reproduced/release
