@@ -190,7 +190,7 @@ dispatched! {
         frame: Frame,
         narrow: &mut [[u64; 2]],
     ) -> Seen {
-        const LANES: usize = 32;
+        const LANES: usize = 16;
         let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
         let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
         let (mut n_clipped, mut faults) = (0, 0);

@@ -39,16 +39,16 @@ impl EqualWidth {
         const TO_INTEGER: f64 = (1u64 << 52) as f64;
         // More than product and edges are rounded by, for up to 10^6 bins.
         const NEAR: f64 = 1e-9;
-        let (mut bins, mut nearest) = ([0; N], f64::INFINITY);
+        // One flag for all: the smallest distance would be found one after another.
+        let (mut bins, mut is_near) = ([0; N], false);
         for (bin, p) in bins.iter_mut().zip(p) {
             let product = p * self.n_bins;
             let shifted = product + TO_INTEGER;
             let integer = shifted - TO_INTEGER;
             *bin = (shifted.to_bits() - TO_INTEGER.to_bits()) as u32 - u32::from(integer > product);
-            let distance = (product - integer).abs();
-            nearest = if distance < nearest { distance } else { nearest };
+            is_near |= (product - integer).abs() < NEAR;
         }
-        if nearest < NEAR {
+        if is_near {
             bins.iter_mut().zip(p).for_each(|(bin, p)| *bin = self.place(*p) as u32);
         }
         bins

@@ -80,51 +80,53 @@ pub(crate) fn add_plain(
         let _ = rows.visit(range, AddOneByOne { totals, binning, weight_bits });
         return;
     }
-    for start in range.clone().step_by(MOST_ROWS) {
-        let mut words = [[0; 2]; COPIES * FEW_BINS];
-        // proof: as above
-        let _ = rows.visit(start..range.end.min(start + MOST_ROWS), AddTo { binning, words: &mut words });
-        for (index, [count_and_high, positive_and_low]) in words[..COPIES * binning.len()].iter().enumerate() {
-            let (count, positive) = (count_and_high & COUNT, positive_and_low & COUNT);
-            let (high, low) = (count_and_high >> COUNT_BITS, positive_and_low >> COUNT_BITS);
-            let probability = (u128::from(high) << HALF_BITS) + u128::from(low);
-            let sums = BinTotals { count, weight: count.into(), positive: positive.into(), probability };
-            totals[index / COPIES].add(sums.weighted(weight_bits));
-        }
+    let mut sums = [BinSums::default(); FEW_BINS];
+    // proof: as above
+    let _ = rows.visit(range, AddTo { binning, sums: &mut sums });
+    for (totals, BinSums { count, positive, probability }) in totals.iter_mut().zip(sums) {
+        let sums = BinTotals { count, weight: count.into(), positive: positive.into(), probability };
+        totals.add(sums.weighted(weight_bits));
     }
 }
 
-/// A probability is added as two halves, each in a word of its own beside a count.
-const HALF_BITS: u32 = PROBABILITY_BITS / 2;
-const HALF: f64 = (1u64 << HALF_BITS) as f64;
-
-/// Bits of a count.
-const COUNT_BITS: u32 = 16;
-const COUNT: u64 = (1 << COUNT_BITS) - 1;
-
-/// Rows after which words are moved on: then a count has at most 16 bits, and a sum of halves
-/// 28 + 16.
-const MOST_ROWS: usize = COUNT as usize;
-const _: () = assert!(COUNT_BITS + HALF_BITS + 1 + COUNT_BITS <= 64);
+/// What plain rows add to a bin: rows, outcomes 1, and Σ probability in units of 2^-56.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct BinSums {
+    count: u64,
+    positive: u64,
+    probability: u128,
+}
 
 /// Few bins have several copies of their words, to which rows are added in turn: in one, an
 /// addition would have to wait for the one before.
 const COPIES: usize = 4;
 const FEW_BINS: usize = 64;
 
+/// For each bin, for each copy: Σ probability in units of 2^-56, and outcomes 1 above rows.
+type Words = [[u64; 2]; COPIES * FEW_BINS];
+
+/// Rows that are worked on at once.
+const LANES: usize = 16;
+
+/// Rows after which words are moved to the sums. A probability is at most 2^56 units, so a word has
+/// room for 2^8 - 1 of them; and a copy gets as many of these rows, and one of each of the last.
+const MOST_ROWS: usize = 62 * LANES;
+const _: () = assert!(MOST_ROWS / COPIES + LANES / COPIES < 1 << (64 - PROBABILITY_BITS));
+
+/// Where outcomes 1 are counted in a word, above the rows.
+const POSITIVE_BIT: u32 = 32;
+
 /// The pass over some plain rows.
 struct AddTo<'a> {
     binning: &'a EqualWidth,
-    /// For each bin, for each copy: [rows | sum of high halves, rows of outcome 1 | sum of low
-    /// halves].
-    words: &'a mut [[u64; 2]; COPIES * FEW_BINS],
+    sums: &'a mut [BinSums; FEW_BINS],
 }
 
 impl PlainPass for AddTo<'_> {
     type Output = ();
 
     fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
-        add_rows(probabilities, labels, self.binning, self.words);
+        add_rows(probabilities, labels, self.binning, self.sums);
     }
 }
 
@@ -135,62 +137,63 @@ dispatched! {
         probabilities: &[P],
         labels: &[L],
         binning: &EqualWidth,
-        words: &mut [[u64; 2]; COPIES * FEW_BINS],
+        sums: &mut [BinSums; FEW_BINS],
     ) {
-        const LANES: usize = 16;
-        let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
-        let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
-        for (chunk, labels) in p_lanes.iter().zip(label_lanes) {
-            let (mut p, mut row_words) = ([0.0; LANES], [[0; 2]; LANES]);
-            for lane in 0..LANES {
-                p[lane] = within_unit(chunk[lane]);
-                row_words[lane] = words_of(p[lane], labels[lane]);
+        let mut words: Words = [[0; 2]; COPIES * FEW_BINS];
+        for (probabilities, labels) in probabilities.chunks(MOST_ROWS).zip(labels.chunks(MOST_ROWS)) {
+            let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
+            let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
+            for (chunk, labels) in p_lanes.iter().zip(label_lanes) {
+                let (mut p, mut row_words) = ([0.0; LANES], [[0; 2]; LANES]);
+                for lane in 0..LANES {
+                    p[lane] = within_unit(chunk[lane]);
+                    row_words[lane] = words_of(p[lane], labels[lane]);
+                }
+                let bins = binning.places(&p);
+                for lane in 0..LANES {
+                    let words = &mut words[bins[lane] as usize % FEW_BINS * COPIES + lane % COPIES];
+                    words[0] += row_words[lane][0];
+                    words[1] += row_words[lane][1];
+                }
             }
-            let bins = binning.places(&p);
-            for lane in 0..LANES {
-                let words = &mut words[bins[lane] as usize % FEW_BINS * COPIES + lane % COPIES];
-                words[0] += row_words[lane][0];
-                words[1] += row_words[lane][1];
+            for (lane, (p, label)) in p_rest.iter().zip(label_rest).enumerate() {
+                let p = within_unit(*p);
+                let row_words = words_of(p, *label);
+                let words = &mut words[binning.place(p) % FEW_BINS * COPIES + lane % COPIES];
+                words[0] += row_words[0];
+                words[1] += row_words[1];
             }
-        }
-        for (p, label) in p_rest.iter().zip(label_rest) {
-            let p = within_unit(*p);
-            let row_words = words_of(p, *label);
-            let words = &mut words[binning.place(p) % FEW_BINS * COPIES];
-            words[0] += row_words[0];
-            words[1] += row_words[1];
+            for (sums, copies) in sums[..binning.len()].iter_mut().zip(words.as_chunks_mut::<COPIES>().0) {
+                for [probability, counts] in copies {
+                    sums.probability += u128::from(*probability);
+                    sums.count += *counts & ((1 << POSITIVE_BIT) - 1);
+                    sums.positive += *counts >> POSITIVE_BIT;
+                    (*probability, *counts) = (0, 0);
+                }
+            }
         }
     }
 }
+
+/// A probability below has no whole unit of 2^-56, and is in the first bin as 0 is: so it stands
+/// for all of them, and the shift in [`words_of`] is shorter than a word.
+const NOTHING: f64 = 1.0 / (1u64 << 62) as f64;
 
 /// Outside [0, 1] by rounding only: input validation has counted it.
 #[inline(always)]
 fn within_unit<P: Probability>(probability: P) -> f64 {
     let p: f64 = probability.into();
-    let raised = if p > 0.0 { p } else { 0.0 };
+    let raised = if p > NOTHING { p } else { NOTHING };
     if raised < 1.0 { raised } else { 1.0 }
 }
 
-/// What a row adds to its bin: [`fixed_point`], in halves and without integer shifts that differ
-/// from row to row.
+/// What a row adds to its bin: [`fixed_point`], without what it needs below [`NOTHING`].
 #[inline(always)]
 fn words_of<L: Outcome>(p: f64, label: L) -> [u64; 2] {
-    let scaled = p * HALF;
-    let (high, whole) = floor(scaled);
-    let (low, _) = floor((scaled - whole) * HALF);
-    [1 + (high << COUNT_BITS), label.bit() + (low << COUNT_BITS)]
-}
-
-/// The largest integer that is at most x, as an integer and as a double, for 0 <= x < 2^51: most
-/// processors have no conversion of 64 bits in vectors.
-#[inline(always)]
-fn floor(x: f64) -> (u64, f64) {
-    // Added to a number, it leaves the nearest integer in the last bits.
-    const LAST_BITS: f64 = (1u64 << 52) as f64;
-    let shifted = x + LAST_BITS;
-    let nearest = shifted - LAST_BITS;
-    let above = nearest > x;
-    (shifted.to_bits() - LAST_BITS.to_bits() - u64::from(above), nearest - if above { 1.0 } else { 0.0 })
+    let bits = p.to_bits();
+    let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
+    let probability = (mantissa << (PROBABILITY_BITS - 52)) >> (1023_u64.wrapping_sub(bits >> 52) & 63);
+    [probability, 1 + (label.bit() << POSITIVE_BIT)]
 }
 
 /// The pass for many bins, whose words would not stay in the cache.
@@ -244,7 +247,9 @@ mod tests {
             [edge.next_down().max(0.0), edge, edge.next_up().min(1.0), -0.0, 1e-300]
         };
         let between = (0..1000).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract());
-        let p: Vec<f64> = (0..=n_bins).flat_map(near).chain(between).collect();
+        // More of the largest than a word has room for.
+        let largest = std::iter::repeat_n(1.0, 5000);
+        let p: Vec<f64> = (0..=n_bins).flat_map(near).chain(between).chain(largest).collect();
         let y = (0..p.len() as i64).map(|k| k % 3 % 2).collect();
         (p, y)
     }
@@ -261,7 +266,7 @@ mod tests {
             let plain = PlainRows { probabilities: Floats::F64(&p), labels: Labels::I64(&y), checked: true };
             assert_eq!(of_plain(plain, &binning), expected, "{n_bins}");
             if n_bins <= FEW_BINS {
-                let (mut fast, mut portable) = ([[0; 2]; COPIES * FEW_BINS], [[0; 2]; COPIES * FEW_BINS]);
+                let (mut fast, mut portable) = ([BinSums::default(); FEW_BINS], [BinSums::default(); FEW_BINS]);
                 add_rows(&p, &y, &binning, &mut fast);
                 add_rows_portable(&p, &y, &binning, &mut portable);
                 assert_eq!(fast, portable);
