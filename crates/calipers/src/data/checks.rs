@@ -12,11 +12,12 @@
 //! is divided by its sum: that would change values which somebody has published, and the division
 //! cannot know which of them was rounded up. The probability of a class is used as given.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::class_rows;
-use super::columns::{Floats, PositiveLabel, match_floats};
+use super::columns::{Floats, match_floats};
+use super::faults::{Fault, error_of, systematic};
+use super::tally::{InputReport, Tally};
 use super::{Form, Input, PlainRows};
 use crate::Error;
 use crate::names::names;
@@ -35,7 +36,7 @@ use crate::numerics::parallel;
 /// The type of a column does not matter: a number of single precision that went through a text file
 /// or a data frame is a double. More than 2^14 terms are never added one after the other, since
 /// that sum would be no good; so k counts up to there, and the tolerance is below 0.001.
-fn rounding(n_classes: usize) -> f64 {
+pub(super) fn rounding(n_classes: usize) -> f64 {
     SMALL_ADDEND + rounding_of_sum(n_classes)
 }
 
@@ -65,149 +66,6 @@ pub enum Invalid {
 }
 
 names! { Invalid, "invalid"; Reject = "reject", Count = "count" }
-
-/// Counts from input validation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct InputReport {
-    /// Rows read, those left out included.
-    pub n_rows: u64,
-    /// Rows left out by `invalid = "count"`, by kind.
-    pub left_out: BTreeMap<&'static str, u64>,
-    /// Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1: by at
-    /// most 1e-5, and 2^-24 for each class.
-    pub n_rounded: u64,
-    /// Rows whose class probabilities sum to 1 within the tolerance, but not within 0.001. They are
-    /// used as given.
-    pub n_inexact_sums: u64,
-    /// Rows in which several classes tie for the top; only top-class views count them.
-    pub n_ties: u64,
-}
-
-impl InputReport {
-    /// Rows left out, of all kinds.
-    pub fn n_left_out(&self) -> u64 {
-        self.left_out.values().sum()
-    }
-
-    /// Adds the counts of a further batch.
-    pub fn absorb(&mut self, other: &InputReport) {
-        self.n_rows += other.n_rows;
-        self.n_rounded += other.n_rounded;
-        self.n_inexact_sums += other.n_inexact_sums;
-        self.n_ties += other.n_ties;
-        for (kind, count) in &other.left_out {
-            *self.left_out.entry(kind).or_default() += count;
-        }
-    }
-}
-
-/// The state of a stream after some of its batches, which is checked at its end.
-#[derive(Debug, Clone, Default)]
-pub struct Tally {
-    report: InputReport,
-    weighted: bool,
-    positive_weight: bool,
-    positive: Option<PositiveLabel>,
-    positive_seen: bool,
-    /// The first few distinct labels and the rows where they stand, for the message that the
-    /// positive one is absent.
-    labels_seen: Vec<(u64, String)>,
-}
-
-/// How many labels that message has.
-const LABELS_SEEN: usize = 5;
-
-impl Tally {
-    /// Counts over all batches so far.
-    pub fn report(&self) -> &InputReport {
-        &self.report
-    }
-
-    /// The tally of the stream that the rows of a sketch came from.
-    pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
-        Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
-    }
-
-    /// Adds what is known of other batches of the same stream, wherever in it they stand.
-    pub fn absorb(&mut self, other: &Tally) {
-        self.report.absorb(&other.report);
-        self.weighted |= other.weighted;
-        self.positive_weight |= other.positive_weight;
-        self.positive_seen |= other.positive_seen;
-        self.positive = self.positive.take().or_else(|| other.positive.clone());
-        // Of each label its first row, and of these the first few: the same whoever has read what.
-        self.labels_seen.extend(other.labels_seen.iter().cloned());
-        self.labels_seen.sort();
-        let mut seen = BTreeSet::new();
-        self.labels_seen.retain(|(_, label)| seen.insert(label.clone()));
-        self.labels_seen.truncate(LABELS_SEEN);
-    }
-
-    /// Checks what is known only at the end: that there are rows, weight and the positive label.
-    pub fn finish(&self) -> Result<(), Error> {
-        let n_left_out = self.report.n_left_out();
-        if self.report.n_rows == 0 {
-            return Err(Error::NoRows);
-        }
-        if n_left_out == self.report.n_rows {
-            let kinds: Vec<String> =
-                self.report.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            return Err(Error::NoValidRows { n_rows: n_left_out, kinds: kinds.join(", ") });
-        }
-        if self.weighted && !self.positive_weight {
-            return Err(Error::ZeroWeights { n_rows: self.report.n_rows - n_left_out });
-        }
-        match &self.positive {
-            Some(positive) if !self.positive_seen => Err(Error::PositiveLabelAbsent {
-                positive: positive.as_str().to_owned(),
-                found: self.labels_seen.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", "),
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Why a row is invalid, without its text: cheap to make, so that counting is cheap.
-#[derive(Debug, Clone, Copy)]
-enum Fault {
-    MissingScore,
-    MissingLabel,
-    MissingWeight,
-    Score { class: usize },
-    RowSum { sum: f64 },
-    Label,
-    Weight,
-}
-
-/// The kinds of rows that can be left out.
-pub(crate) const KINDS: [&str; 9] = [
-    "missing probability",
-    "missing logit",
-    "missing label",
-    "missing weight",
-    "invalid probability",
-    "invalid logit",
-    "invalid row sum",
-    "invalid label",
-    "invalid weight",
-];
-
-impl Fault {
-    fn kind(self, form: Form) -> &'static str {
-        match (self, form) {
-            (Fault::MissingScore, Form::Probabilities) => "missing probability",
-            (Fault::MissingScore, Form::Logits) => "missing logit",
-            (Fault::MissingLabel, _) => "missing label",
-            (Fault::MissingWeight, _) => "missing weight",
-            (Fault::Score { .. }, Form::Probabilities) => "invalid probability",
-            (Fault::Score { .. }, Form::Logits) => "invalid logit",
-            (Fault::RowSum { .. }, _) => "invalid row sum",
-            (Fault::Label, _) => "invalid label",
-            (Fault::Weight, _) => "invalid weight",
-        }
-    }
-}
 
 /// What is not quite right in rows that are valid.
 #[derive(Default, Clone, Copy)]
@@ -244,14 +102,15 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 
     let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
     let mut bad_rows = Vec::new();
+    let (mut positive_weight, mut positive_seen) = (false, false);
     let faults = chunks.iter().flat_map(|chunk| &chunk.faults);
     if let Some((row, fault)) = systematic(input, faults).filter(|_| !input.is_part) {
         return Err(error_of(input, row, fault));
     }
     for chunk in chunks {
         chunk.inexact.add_to(&mut report);
-        tally.positive_weight |= chunk.positive_weight;
-        tally.positive_seen |= chunk.positive_seen;
+        positive_weight |= chunk.positive_weight;
+        positive_seen |= chunk.positive_seen;
         for (row, fault) in chunk.faults {
             if reject {
                 return Err(error_of(input, row, fault));
@@ -261,16 +120,7 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
         }
     }
 
-    tally.weighted |= input.weights.is_some();
-    if let Some(positive) = &input.rules.positive {
-        tally.positive = Some(positive.clone());
-        if !tally.positive_seen {
-            note_labels(input, &mut tally.labels_seen);
-        }
-    }
-    // Beside rows with weights, those without count 1.
-    tally.positive_weight |= input.weights.is_none() && report.n_rows > report.n_left_out();
-    tally.report.absorb(&report);
+    tally.add(input, &report, positive_weight, positive_seen);
     let kept = (!bad_rows.is_empty()).then(|| all_but(n_rows, &bad_rows));
     Ok((report, kept))
 }
@@ -284,28 +134,6 @@ pub(super) fn count_by_group(input: &Input<'_>, numbers: &[u32], reports: &mut [
             Err(fault) => *report.left_out.entry(fault.kind(input.rules.form)).or_default() += 1,
         }
     }
-}
-
-/// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
-/// that count from 1, percentages, logits, swapped arguments. They are an error even where bad rows
-/// are counted.
-fn systematic<'a>(
-    input: &Input<'_>,
-    faults: impl Iterator<Item = &'a (usize, Fault)> + Clone,
-) -> Option<(usize, Fault)> {
-    let label = faults.clone().find(|(_, fault)| matches!(fault, Fault::Label));
-    let score = faults.clone().find(|(_, fault)| matches!(fault, Fault::Score { .. }));
-    let k = input.rules.n_classes;
-    if let Some(&(row, fault)) = label
-        && ((k > 2 && input.coded.is_none() && labels_start_at_one(input)) || looks_swapped(input))
-    {
-        return Some((row, fault));
-    }
-    let is_other_scale = || {
-        input.rules.form == Form::Probabilities && (percentage_scale(input).is_some() || logit_range(input).is_some())
-    };
-    let n_bad = || faults.filter(|(_, fault)| matches!(fault, Fault::Score { .. })).count();
-    score.filter(|_| is_other_scale() && 2 * n_bad() > input.n_rows()).copied()
 }
 
 /// The rows below `n_rows` that are not in the ascending list `bad_rows`.
@@ -473,119 +301,4 @@ fn label_is_valid(input: &Input<'_>, row: usize) -> bool {
     }
     let n_labels = input.rules.n_classes.max(2) as f64;
     input.labels.number(row).is_some_and(|label| label >= 0.0 && label < n_labels && label.fract() == 0.0)
-}
-
-/// The error for a fault; the rest of the batch shows whether the fault is systematic.
-fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
-    if matches!(fault, Fault::Label | Fault::Score { .. }) && looks_swapped(input) {
-        return Error::Swapped;
-    }
-    let place = input.first_row + row as u64;
-    let k = input.rules.n_classes;
-    match fault {
-        Fault::MissingScore | Fault::MissingLabel | Fault::MissingWeight => {
-            Error::Missing { what: fault.kind(input.rules.form).trim_start_matches("missing "), row: place }
-        }
-        Fault::RowSum { sum } => Error::RowSum { row: place, sum, tolerance: input.rules.sum_tolerance },
-        Fault::Weight => {
-            // proof: a weight can only be at fault where there are weights
-            let value = input.weights.map_or(f64::NAN, |weights| weights.get(row));
-            Error::InvalidWeight { row: place, value }
-        }
-        Fault::Score { class } => {
-            let value = input.scores.get(row * k + class);
-            let class = (k > 1).then_some(class);
-            if input.rules.form == Form::Logits {
-                return Error::InvalidLogit { row: place, class, value };
-            }
-            match (percentage_scale(input), logit_range(input)) {
-                (Some(max), _) if value > 1.0 => Error::Percentages { row: place, class, value, max },
-                (_, Some((min, max))) => Error::LooksLikeLogits { row: place, class, value, min, max },
-                _ => Error::InvalidProbability { row: place, class, value },
-            }
-        }
-        Fault::Label => {
-            if let Some(coded) = input.coded {
-                let value = coded.text(&input.labels, row);
-                return Error::UnknownLabel { row: place, rule: coded.rule.to_owned(), value };
-            }
-            let value = input.labels.display(row);
-            let last = k.saturating_sub(1);
-            if k <= 2 {
-                Error::InvalidOutcome { row: place, value, labels: labels_of(input) }
-            } else if input.labels.number(row) == Some(k as f64) && labels_start_at_one(input) {
-                Error::LabelsFromOne { row: place, value, last }
-            } else {
-                Error::InvalidLabel { row: place, value, last }
-            }
-        }
-    }
-}
-
-/// Labels that are fractions, or raw scores where these were expected, and scores that are only 0
-/// and 1.
-fn looks_swapped(input: &Input<'_>) -> bool {
-    let scores_are_outcomes = (0..input.scores.len()).all(|index| matches!(input.scores.get(index), 0.0 | 1.0));
-    let labels = || (0..input.n_rows()).filter_map(|row| input.labels.number(row));
-    input.rules.n_classes == 1
-        && scores_are_outcomes
-        && labels().any(|label| label.fract() != 0.0)
-        && (input.rules.form == Form::Logits || labels().all(|label| (0.0..=1.0).contains(&label)))
-}
-
-/// The largest score, if all are in [0, 100] and the largest is above 10: no slip, but a scale.
-fn percentage_scale(input: &Input<'_>) -> Option<f64> {
-    let scores = || (0..input.scores.len()).map(|index| input.scores.get(index));
-    let max = scores().fold(f64::NEG_INFINITY, f64::max);
-    (scores().all(|score| (0.0..=100.0).contains(&score)) && max > 10.0).then_some(max)
-}
-
-/// The smallest and the largest score, if logits look so: all are finite, and more than a quarter
-/// are negative, and not by one number that stands for a missing value. Logits of outcomes that are
-/// not all likely are so, and log-probabilities; probabilities with a few mistakes are not.
-fn logit_range(input: &Input<'_>) -> Option<(f64, f64)> {
-    let scores = || (0..input.scores.len()).map(|index| input.scores.get(index));
-    let negative = || scores().filter(|score| *score < -rounding(input.rules.n_classes));
-    let min = scores().fold(f64::INFINITY, f64::min);
-    let max = scores().fold(f64::NEG_INFINITY, f64::max);
-    let is_spread = 4 * negative().count() > input.scores.len() && negative().any(|score| score != min);
-    (is_spread && scores().all(f64::is_finite)).then_some((min, max))
-}
-
-fn labels_start_at_one(input: &Input<'_>) -> bool {
-    let last = input.rules.n_classes as f64;
-    (0..input.n_rows())
-        .all(|row| input.labels.number(row).is_some_and(|label| (1.0..=last).contains(&label) && label.fract() == 0.0))
-}
-
-/// The first few distinct labels of a batch, in words: `"yes", "no"`.
-fn labels_of(input: &Input<'_>) -> String {
-    let mut seen = Vec::new();
-    note_labels(input, &mut seen);
-    let texts: Vec<&str> = seen.iter().map(|(_, label)| label.as_str()).collect();
-    texts.join(", ") + if seen.len() < LABELS_SEEN { "" } else { ", ..." }
-}
-
-/// Remembers the first few distinct labels of a batch.
-fn note_labels(input: &Input<'_>, seen: &mut Vec<(u64, String)>) {
-    let is_missing = |row: &usize| input.missing_labels.is_some_and(|missing| missing[*row]);
-    // The first row of each label of this batch: a label that comes again need not be written
-    // again, which takes long where it is long.
-    let mut firsts: Vec<usize> = Vec::new();
-    for row in (0..input.n_rows()).filter(|row| !is_missing(row)) {
-        if seen.len() >= LABELS_SEEN {
-            break;
-        }
-        if firsts.iter().any(|first| input.labels.are_same(*first, row)) {
-            continue;
-        }
-        // NaN is not the same as NaN.
-        if firsts.len() < LABELS_SEEN {
-            firsts.push(row);
-        }
-        let label = input.labels.display(row);
-        if !seen.iter().any(|(_, earlier)| *earlier == label) {
-            seen.push((input.first_row + row as u64, label));
-        }
-    }
 }

@@ -16,28 +16,31 @@ mod class_rows;
 mod columns;
 mod description;
 mod distributions;
+mod faults;
 mod left_out;
 mod multiclass;
 mod plain;
 mod sample;
 mod softmax;
+mod tally;
 mod top_label;
 
 pub use binary::{BinaryView, Rows, Scale};
 pub use by_group::GroupedRows;
-pub(crate) use checks::KINDS;
-pub use checks::{InputReport, Invalid, Tally};
+pub use checks::Invalid;
 pub(crate) use class_rows::log_odds_of;
 use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use description::Description;
 pub use distributions::{Distribution, Distributions};
+pub(crate) use faults::KINDS;
 pub use multiclass::{Multiclass, Ties};
 pub use plain::PlainRows;
 pub(crate) use plain::{Outcome, PlainPass, Probability};
 pub use sample::{Asked, Sample};
 pub(crate) use sample::{Binary, Data};
 pub(crate) use softmax::ClassScores;
+pub use tally::{InputReport, Tally};
 
 use std::ops::Range;
 

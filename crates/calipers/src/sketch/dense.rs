@@ -16,9 +16,10 @@
 //! so that 2^31 of them can be added.
 
 use super::bytes::{check_agreement, require};
+use super::merge::unlike_scores;
 use super::table::Column;
 use super::tables::Tables;
-use super::{Cells, MOST_ROWS, N_TABLES, SCALES, Sketch, name, unlike_scores};
+use super::{Cells, MOST_ROWS, N_TABLES, SCALES, Sketch, name};
 use crate::cells::Content;
 use crate::data::{InputReport, KINDS, Scale};
 use crate::measures::binned::BinTotals;
