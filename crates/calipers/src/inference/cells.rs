@@ -116,9 +116,20 @@ struct Cell {
     weights: [f64; 2],
     /// What one of the drawn rows weighs, by outcome.
     units: [f64; 2],
+    /// The weight of the rows whose outcomes are drawn as one share.
+    together: f64,
     calibrated: Share,
+    /// The weights of the others.
+    singles: Box<[f64]>,
     drawn: [Count; 2],
 }
+
+/// Weighted rows up to which the outcome of each is drawn by itself: no number of equal rows shows
+/// how far a heavy one moves the value.
+const FEW_WEIGHTED: usize = 1 << 16;
+
+/// Of more rows, those with more than this share of the squared weight of their cell.
+const HEAVY: f64 = 0.02;
 
 /// What a cell of several probabilities holds at most.
 struct Limits {
@@ -135,6 +146,8 @@ struct Sums {
     squares: [f64; 2],
     /// Σ w (p - first).
     moment: f64,
+    /// The weight of each row, if weights are unequal.
+    rows: Vec<f64>,
 }
 
 impl Sums {
@@ -159,8 +172,16 @@ impl Sums {
         self.weight() + weight <= limits.weight && p - self.first <= limits.width && above && below
     }
 
-    fn cell(&self) -> Cell {
+    /// `heavy`: the share of the squared weight above which a row is drawn by itself.
+    fn cell(mut self, heavy: f64) -> Cell {
         let weight = self.weight();
+        let least = heavy * (self.squares[0] + self.squares[1]);
+        let (singles, others): (Vec<f64>, Vec<f64>) =
+            std::mem::take(&mut self.rows).into_iter().partition(|weight| weight * weight > least);
+        let (together, squares) = match &singles[..] {
+            [] => (weight, self.squares[0] + self.squares[1]),
+            _ => (others.iter().sum(), others.iter().map(|weight| weight * weight).sum()),
+        };
         let p = if self.last == self.first { self.first } else { self.first + self.moment / weight };
         let effective = [0, 1].map(|outcome| match self.squares[outcome] {
             0.0 => 0.0,
@@ -170,7 +191,12 @@ impl Sums {
             p,
             weights: self.weights,
             units: [0, 1].map(|y| if effective[y] > 0.0 { self.weights[y] / effective[y] } else { 0.0 }),
-            calibrated: Share::new(weight * weight / (self.squares[0] + self.squares[1]), p, 1.0 - p),
+            together,
+            calibrated: match together {
+                0.0 => Share::new(1.0, 0.0, 1.0),
+                _ => Share::new(together * together / squares, p, 1.0 - p),
+            },
+            singles: singles.into(),
             drawn: effective.map(Count::poisson),
         }
     }
@@ -186,6 +212,8 @@ impl CellTable {
     pub(crate) fn new(rows: &Probabilities<'_>, rule: &Cells<'_>) -> Self {
         let sorted = rows.keyed(|key, weight| (key, weight.to_bits()));
         let total: f64 = sorted.iter().map(|row| f64::from_bits(row.1)).sum();
+        let is_equal = sorted.iter().all(|row| row.1 == sorted[0].1);
+        let heavy = if sorted.len() > FEW_WEIGHTED { HEAVY } else { 0.0 };
         let place = |p: f64| rule.place.as_ref().map_or(0, |place| place(p));
         let limits = if sorted.len() > FEW_ROWS {
             // A rounding error more is no reason for a cell.
@@ -201,15 +229,18 @@ impl CellTable {
             let mut sums = match open.take() {
                 Some((sums, before)) if before == bin && sums.takes(p, weight, &limits) => sums,
                 Some((sums, _)) => {
-                    cells.push(sums.cell());
+                    cells.push(sums.cell(heavy));
                     Sums::start(p)
                 }
                 None => Sums::start(p),
             };
             tied.iter().for_each(|row| sums.add(p, split_key(row.0).1, f64::from_bits(row.1)));
+            if !is_equal {
+                sums.rows.extend(tied.iter().map(|row| f64::from_bits(row.1)));
+            }
             open = Some((sums, bin));
         }
-        cells.extend(open.map(|(sums, _)| sums.cell()));
+        cells.extend(open.map(|(sums, _)| sums.cell(heavy)));
         CellTable { cells }
     }
 
@@ -234,9 +265,11 @@ impl CellTable {
     pub(crate) fn calibrated(&self, draw: u64, mut each: impl FnMut(f64, [f64; 2])) {
         let mut random = Normals::new(draw);
         for cell in &self.cells {
-            let weight = cell.weights[0] + cell.weights[1];
-            let positive = weight * cell.calibrated.draw(&mut random).min(1.0);
-            each(cell.p, [weight - positive, positive]);
+            let mut positive = cell.together * cell.calibrated.draw(&mut random).min(1.0);
+            for weight in &cell.singles {
+                positive += if random.uniform() < cell.p { *weight } else { 0.0 };
+            }
+            each(cell.p, [(cell.weights[0] + cell.weights[1] - positive).max(0.0), positive]);
         }
     }
 

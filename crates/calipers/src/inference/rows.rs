@@ -169,10 +169,13 @@ impl Resampler for RowResampler<'_> {
     }
 }
 
-/// (Σw)² / Σw².
+/// (Σw)² / Σw², of weights over a power of two near the largest: the square of a weight can be more
+/// than a number holds, or less.
 pub(super) fn effective_rows(weights: &[f64]) -> f64 {
-    let total = weights.iter().sum::<f64>();
-    total * total / weights.iter().map(|weight| weight * weight).sum::<f64>()
+    let power = weights.iter().copied().fold(0.0, f64::max).log2().floor().exp2();
+    let scaled = || weights.iter().map(|weight| weight / power);
+    let total = scaled().sum::<f64>();
+    total * total / scaled().map(|weight| weight * weight).sum::<f64>()
 }
 
 /// The variance of a sum of influences: Σ x², with clusters that of their sums by cluster.

@@ -6,6 +6,7 @@
 //! in a straight line between its two nodes.
 
 use super::super::LsEce;
+use super::OnGrid;
 use super::grid::Grid;
 use super::rows::RowDraws;
 use crate::Error;
@@ -120,8 +121,9 @@ impl LsEce {
         of_gaps: OfGaps<'a>,
     ) -> Result<Option<Box<dyn Resampler + 'a>>, Error> {
         self.check_settings()?;
-        let Some(grid) = self.on_grid(view)?.map(|rows| rows.grid) else { return Ok(None) };
-        let (rows, laws) = (RowResampler::new(measure, view, None)?, RowDraws::new(&grid));
+        let Some(OnGrid { points, grid }) = self.on_grid(view)? else { return Ok(None) };
+        let laws = RowDraws::of_points(&grid, &points, &*self.link);
+        let rows = RowResampler::new(measure, view, None)?;
         let place = |cell: &super::grid::Cell| {
             let node_sum = |of: fn(usize) -> f64| -> f64 {
                 let masses = (0..grid.order).map(|k| of(k) * (cell.sums.masses[0][k] + cell.sums.masses[1][k]));

@@ -53,8 +53,8 @@ struct OnGrid {
     grid: Grid,
 }
 
-/// Resamples of independent rows.
-fn resampler_of_rows(grid: Grid) -> Box<dyn Resampler> {
+/// Resamples of independent rows that stand together in cells.
+fn resampler_of_cells(grid: Grid) -> Box<dyn Resampler> {
     let draws = RowDraws::new(&grid);
     Box::new(GridResampler::new(grid, draws))
 }
@@ -67,9 +67,11 @@ impl LsEce {
             && let Some(by_cells) = self.atoms_of_cells(rows)?
         {
             let grid = self.grid_of(&by_cells.atoms.points, Origin::Cells { row_weights: None }, by_cells.sigma)?;
-            return Ok(grid.map(resampler_of_rows));
+            return Ok(grid.map(resampler_of_cells));
         }
-        Ok(self.on_grid(view)?.map(|rows| resampler_of_rows(rows.grid)))
+        let Some(OnGrid { points, grid }) = self.on_grid(view)? else { return Ok(None) };
+        let draws = RowDraws::of_points(&grid, &points, &*self.link);
+        Ok(Some(Box::new(GridResampler::new(grid, draws))))
     }
 
     /// The same for clusters of rows.
@@ -91,7 +93,7 @@ impl LsEce {
         let row_weights: Option<Vec<f64>> =
             sketch.is_weighted().then(|| atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect());
         let origin = Origin::Cells { row_weights: row_weights.as_deref() };
-        Ok(resampler_of_rows(self.grid_of(&atoms.points, origin, sigma)?.ok_or_else(|| self.no_grid())?))
+        Ok(resampler_of_cells(self.grid_of(&atoms.points, origin, sigma)?.ok_or_else(|| self.no_grid())?))
     }
 
     /// The bracket with the influence of each row on either end: its share of the weight times its

@@ -1,21 +1,65 @@
 //! Resamples of independent rows.
 
+use super::super::points::Points;
 use super::bracket::Influences;
 use super::grid::{Cell, Grid, Noise};
+use super::panels::Panel;
 use super::patches::Patches;
 use super::resampler::{Draws, Moments};
 use super::slopes::Slopes;
 use super::tilted::Tilted;
 use crate::inference::RareDraws;
+use crate::link::Link;
 use crate::numerics::counts::{Count, Share};
+use crate::numerics::lagrange::Lagrange;
 use crate::numerics::random::Normals;
 
 /// Draws of independent rows: the laws of each cell of the grid.
+///
+/// Rows of one cell are drawn as one number of equal rows. If weights are unequal, a heavy row is
+/// drawn by itself: when its outcome is rare, no number of equal rows shows how far it moves the
+/// value.
 pub(super) struct RowDraws {
     laws: Vec<Laws>,
+    /// Rows that are drawn by themselves, in the order of their cells.
+    singles: Vec<Single>,
     drawn: Vec<Drawn>,
     /// Where most cells have the same share in most draws.
     patches: Option<Patches>,
+}
+
+/// Weighted rows up to which each is drawn by itself.
+const FEW: usize = 1 << 16;
+
+/// Of more rows, those with more than this share of the variance of their cell.
+const HEAVY: f64 = 0.02;
+
+/// A row that is drawn by itself.
+struct Single {
+    cell: usize,
+    weight: f64,
+    p: f64,
+    complement: f64,
+    outcome: bool,
+}
+
+impl Single {
+    fn surplus(&self, outcome: bool) -> f64 {
+        self.weight * if outcome { self.complement } else { -self.p }
+    }
+}
+
+/// Sums of the rows of a cell that are drawn together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Together {
+    /// Σ w by outcome.
+    weight: [f64; 2],
+    /// Σ w².
+    squares: f64,
+    /// Σ w p and Σ w (1 - p).
+    expected: [f64; 2],
+    /// Σ w² p (1 - p).
+    variance: f64,
 }
 
 /// The law of a cell's outcomes.
@@ -37,9 +81,17 @@ struct Drawn {
 
 impl Laws {
     pub(super) fn new(cell: &Cell) -> Self {
-        let sums = &cell.sums;
+        let Panel { weight, squares: [of_0, of_1], expected, variance, .. } = cell.sums;
+        Self::of(&Together { weight, squares: of_0 + of_1, expected, variance })
+    }
+
+    fn of(sums: &Together) -> Self {
         let weight = sums.weight[0] + sums.weight[1];
-        let effective_rows = weight * weight / (sums.squares[0] + sums.squares[1]);
+        if weight == 0.0 {
+            let nothing = Share::new(1.0, 0.0, 1.0);
+            return Laws { outcomes: nothing, outcomes_mean: 0.0, outcomes_unit: 0.0, outcomes_seen: 0.0 };
+        }
+        let effective_rows = weight * weight / sums.squares;
         let (p, complement) = (sums.expected[0] / weight, sums.expected[1] / weight);
         let of_share = p * complement / effective_rows;
         let scale = if of_share > 0.0 { (sums.variance / of_share).sqrt() } else { 0.0 };
@@ -79,10 +131,52 @@ impl Influences for OfRows {
 }
 
 impl RowDraws {
+    /// Of cells, where the weights of rows are not known.
     pub(super) fn new(grid: &Grid) -> Self {
         let laws: Vec<Laws> = grid.cells.iter().map(Laws::new).collect();
         let drawn = grid.cells.iter().map(Drawn::new).collect();
-        RowDraws { patches: Patches::new(grid, &laws), laws, drawn }
+        RowDraws { patches: Patches::new(grid, &laws), laws, singles: Vec::new(), drawn }
+    }
+
+    /// Of the rows that the grid is of.
+    pub(super) fn of_points(grid: &Grid, points: &Points, link: &dyn Link) -> Self {
+        let mut weights = points.weights.iter().flatten().filter(|weight| **weight > 0.0);
+        let first = weights.next();
+        if weights.all(|weight| Some(weight) == first) {
+            return Self::new(grid);
+        }
+        let lagrange = Lagrange::new(grid.order);
+        let least = if points.len() <= FEW { 0.0 } else { HEAVY };
+        let mut together = vec![Together::default(); grid.cells.len()];
+        let mut singles = Vec::new();
+        for index in (0..points.len()).filter(|index| points.weight(*index) > 0.0) {
+            let (weight, outcome, logit) = (points.weight(index), points.outcomes[index], points.logits[index]);
+            let (cell, _) = grid.place(&lagrange, logit);
+            let (p, complement) = link.both(logit);
+            let variance = weight * weight * p * complement;
+            if variance > least * grid.cells[cell].sums.variance {
+                singles.push(Single { cell, weight, p, complement, outcome });
+                continue;
+            }
+            let sums = &mut together[cell];
+            sums.weight[usize::from(outcome)] += weight;
+            sums.squares += weight * weight;
+            sums.expected[0] += weight * p;
+            sums.expected[1] += weight * complement;
+            sums.variance += variance;
+        }
+        singles.sort_by_key(|single| single.cell);
+        let drawn = grid.cells.iter().map(Drawn::new).collect();
+        RowDraws { laws: together.iter().map(Laws::of).collect(), singles, drawn, patches: None }
+    }
+
+    /// Adds to each cell what its single rows have.
+    fn with_singles(&self, surpluses: impl Iterator<Item = f64>, mut outcome: impl FnMut(&Single) -> bool) -> Vec<f64> {
+        let mut surpluses: Vec<f64> = surpluses.collect();
+        for single in &self.singles {
+            surpluses[single.cell] += single.surplus(outcome(single));
+        }
+        surpluses
     }
 
     /// ∫ |G| with the surpluses of some cells changed by so much from their usual ones.
@@ -98,12 +192,14 @@ impl RowDraws {
 
     /// Σ w (y - p) of each cell, as the rows have it.
     pub(super) fn seen_surpluses(&self) -> impl Iterator<Item = f64> {
-        self.laws.iter().map(|laws| laws.surplus(laws.outcomes_seen))
+        let surpluses = self.laws.iter().map(|laws| laws.surplus(laws.outcomes_seen));
+        self.with_singles(surpluses, |single| single.outcome).into_iter()
     }
 
     /// The same for drawn outcomes.
     pub(super) fn drawn_surpluses(&self, random: &mut Normals) -> impl Iterator<Item = f64> {
-        self.laws.iter().map(|laws| laws.surplus(laws.outcomes.draw(random)))
+        let surpluses: Vec<f64> = self.laws.iter().map(|laws| laws.surplus(laws.outcomes.draw(random))).collect();
+        self.with_singles(surpluses.into_iter(), |single| random.uniform() < single.p).into_iter()
     }
 
     /// How often rows of a cell and outcome are drawn, over how often they are there.
@@ -159,6 +255,9 @@ impl Draws for RowDraws {
     }
 
     fn rare_draws<'a>(&'a self, grid: &'a Grid, level: f64) -> Option<RareDraws<'a>> {
+        if !self.singles.is_empty() {
+            return None;
+        }
         let tilted = Tilted::new(grid, &self.laws, level)?;
         let weight = tilted.weight_of_rows(&self.laws);
         let draw = move |draw: u64| {
