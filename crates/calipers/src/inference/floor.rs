@@ -152,9 +152,9 @@ impl Test<'_> {
     ///    the p-value is theirs, but at most h / (R + 1). For α below that, it is at most α only if
     ///    theirs is; for α from there to (h + 1) / (R + 1), only if fewer than h of R draws reach
     ///    the value. Both have a probability of at most α.
-    /// 3. Where no draw reaches the value, the p-value may be a bound on the tail, and where that
-    ///    is at most `resolution`, no more draws are made. For α < 1 / (1 + draws) the level is
-    ///    that of the bound.
+    /// 3. Where no draw reaches the value and there are no rare draws, the p-value may be a bound
+    ///    on the tail, and where that is at most `resolution`, no more draws are made. For α below
+    ///    1 / (1 + draws) the level is that of the bound.
     fn p_value(&self, first: &Draws, resolution: f64) -> Result<(f64, u64), Error> {
         let mut n = first.by_number.len() as u64;
         let mut n_reaching = first.n_reaching(self.value);
@@ -163,14 +163,18 @@ impl Test<'_> {
         loop {
             let by_draws = (n_reaching + 1) as f64 / (n + 1) as f64;
             let p_value = if n_reaching == 0 { by_draws.min(self.bound(&values)) } else { by_draws };
-            if n == most || n_reaching >= ENOUGH || n_reaching == 0 && p_value < by_draws && p_value <= resolution {
+            if n == most || n_reaching >= ENOUGH {
                 return Ok((p_value, n));
             }
+            // Before the bound, which is cruder: else a smaller value could have a smaller p-value.
             if n == first.by_number.len() as u64
                 && let Some(rare) = (self.rare)()
             {
                 let by_rare = rare.p_value(self.value, RARE, self.random_state);
                 return Ok((by_rare.min(ENOUGH as f64 / (n + 1) as f64), n + RARE));
+            }
+            if n_reaching == 0 && p_value < by_draws && p_value <= resolution {
+                return Ok((p_value, n));
             }
             let next = most.min(2 * n);
             watch::expect_draws(next - n);

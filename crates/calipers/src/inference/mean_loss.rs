@@ -21,7 +21,8 @@ pub(crate) type Loss<'a> = Box<dyn Fn(Distribution<'_>, usize) -> f64 + Sync + '
 /// label with its predicted probabilities, and asks for the loss of that label. Of more than 4,096
 /// effective rows, a calibrated draw is a normal number with the mean and the variance of such a
 /// mean, bent to its skewness (Cornish and Fisher): all classes of each row are read once, and not
-/// one of each row for each draw.
+/// one of each row for each draw. Where errors are so rare that the mean is skewed by more than
+/// 0.2, labels are drawn all the same.
 pub(crate) struct MeanLoss<'a> {
     rows: Distributions<'a>,
     loss: Loss<'a>,
@@ -37,6 +38,10 @@ pub(crate) struct MeanLoss<'a> {
     /// That of calibrated draws of many rows; made for the first of them.
     law: OnceLock<Option<Law>>,
 }
+
+/// The largest skewness for which a normal number that is bent to it has the tail of the mean: that
+/// of 25 errors of one kind.
+const MOST_SKEWED: f64 = 0.2;
 
 /// The distribution of a sum of many independent losses.
 struct Law {
@@ -77,7 +82,7 @@ impl<'a> MeanLoss<'a> {
         sum.value() / total.value()
     }
 
-    /// `None` of few rows.
+    /// `None` of few rows, or of few errors.
     fn law(&self) -> Option<&Law> {
         let law = self.law.get_or_init(|| {
             if !(self.effective_rows() > FEW_ROWS as f64) {
@@ -109,7 +114,8 @@ impl<'a> MeanLoss<'a> {
             }
             let [total, mean, variance, third] = all.map(Sum::value);
             let skewness = if variance > 0.0 { third / variance.powf(1.5) } else { 0.0 };
-            Some(Law { mean: mean / total, deviation: variance.max(0.0).sqrt() / total, skewness })
+            let law = Law { mean: mean / total, deviation: variance.max(0.0).sqrt() / total, skewness };
+            (skewness.abs() <= MOST_SKEWED).then_some(law)
         });
         law.as_ref()
     }

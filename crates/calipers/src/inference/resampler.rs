@@ -168,7 +168,7 @@ pub(super) enum Kind {
 
 /// Draws that differ from the value by less are ties: a resample may have the outcomes of the rows,
 /// summed in another way.
-const TIE: f64 = 1e-9;
+pub(super) const TIE: f64 = 1e-9;
 
 /// Draws of one kind.
 pub(super) struct Draws {

@@ -236,7 +236,13 @@ impl Change {
             |p| format!("{alone}, {} after adjusting for all groups", sentence::p_value(p).trim_start_matches("p = ")),
         );
         match self.is_small(p_adjusted.unwrap_or(self.curve.p_value)) {
-            true => format!("Outcomes at equal predictions have changed ({p}): on average, {odds}."),
+            true if lower > 0.0 || upper < 0.0 => {
+                format!("Outcomes at equal predictions have changed ({p}): on average, {odds}.")
+            }
+            true => format!(
+                "Outcomes at equal predictions have changed ({p}). The data do not show in which direction on average: \
+                 {odds}."
+            ),
             false => format!("There is no evidence that outcomes at equal predictions have changed ({p}); {odds}."),
         }
     }
