@@ -81,13 +81,15 @@ class Named(NamedTuple):
 def named(measure: str, options: Options) -> Named:
     """The measure of that name with these options; the core has the defaults of the others.
 
-    A name that is not listed goes to the core as it is, which rejects it with the names that are.
+    The name can be what people write for it, such as "LS-ECE". One that is unknown goes to the core as it is,
+    which rejects it with the closest that is known.
     """
     if not isinstance(measure, str):
         raise TypeError(f"measure must be text, got {type(measure).__name__}")
-    listed = LISTED.get(measure)
-    if listed is not None:
-        for name in options:
-            if name not in listed.options:
-                raise TypeError(f"{measure} has no option {name!r}, only {', '.join(listed.options)}")
-    return Named(measure, options)
+    listed = LISTED.get(measure) or LISTED.get(_core.listed_name(measure))
+    if listed is None:
+        return Named(measure, options)
+    for name in options:
+        if name not in listed.options:
+            raise TypeError(f"{listed.name} has no option {name!r}, only {', '.join(listed.options)}")
+    return Named(listed.name, options)

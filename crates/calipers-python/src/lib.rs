@@ -55,6 +55,7 @@ mod _core {
         failure::{CalipersError, input_error, no_cluster},
         improvement::{decompose, improvement, improvement_from_sketches, improvement_on},
         inference::{assess, compare},
+        measures::listed_name,
         measures::measures,
         monitor::{Monitor, monitor_page},
         pool::{set_threads, set_threads_here},

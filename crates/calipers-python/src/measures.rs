@@ -7,6 +7,12 @@ use pyo3::types::PyDict;
 
 use crate::results::{IntoPython, dict};
 
+/// The name of the list for what people write, which is returned as it is if no measure is meant.
+#[pyfunction]
+pub(crate) fn listed_name(written: &str) -> &str {
+    registry::spec(written).map_or(written, |spec| spec.name)
+}
+
 /// Every measure, in the order of a table, with the fields of Python's `Measure`.
 #[pyfunction]
 pub(crate) fn measures(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {

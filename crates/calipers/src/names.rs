@@ -1,5 +1,7 @@
 //! Enums whose variants have names, as options have them.
 
+use strsim::levenshtein;
+
 /// `ALL`, `NAMES`, `name` and `FromStr` of an enum:
 /// `names! { Norm, "norm"; L1 = "l1", L2 = "l2" }`. The text after the type is the name of the
 /// option, for errors.
@@ -26,7 +28,10 @@ macro_rules! names {
             fn from_str(text: &str) -> Result<Self, $crate::Error> {
                 match text {
                     $($name => Ok($type::$variant),)*
-                    _ => Err($crate::Error::setting($option, $crate::names::rule(Self::NAMES), format!("{text:?}"))),
+                    _ => {
+                        let hint = $crate::names::hint(text, Self::NAMES.iter().copied());
+                        Err($crate::Error::setting($option, $crate::names::rule(Self::NAMES), format!("{text:?}{hint}")))
+                    }
                 }
             }
         }
@@ -36,6 +41,15 @@ macro_rules! names {
 }
 
 pub(crate) use names;
+
+/// `; did you mean "platt"?` where one of the names is near what was written, or begins so.
+pub(crate) fn hint<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let is_close = |name: &&str| {
+        levenshtein(written, name) <= name.len() / 3 || (!written.is_empty() && name.starts_with(written))
+    };
+    let closest = names.filter(is_close).min_by_key(|name| levenshtein(written, name));
+    closest.map_or(String::new(), |closest| format!("; did you mean {closest:?}?"))
+}
 
 /// `"a", "b" or "c"`.
 pub(crate) fn rule(names: &[&str]) -> String {

@@ -106,7 +106,7 @@ impl NamedOptionArgs {
         };
         let known: Vec<String> = used_by.iter().filter_map(of_measure).collect();
         let rule = match known.is_empty() {
-            true => "left out, since no selected measure has other options than the flags".to_owned(),
+            true => "left out, since all options of the selected measures are flags (see --help)".to_owned(),
             false => format!("one that a selected measure has: {}", known.join("; ")),
         };
         let flag = match has(with_flags, &unused.name) {

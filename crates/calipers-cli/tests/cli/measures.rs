@@ -180,7 +180,7 @@ fn a_measure_that_cannot_be_computed_does_not_hide_the_others() {
 
 #[test]
 fn an_unknown_name_is_an_error_with_the_closest_name() {
-    let text = "measure must be a name from the list of measures, got \"brier\"; did you mean \"brier_score\"?";
+    let text = "measure must be a name from the list of measures (calipers list, cal.measures()), got \"brier\"; did you mean \"brier_score\"?";
     assert_fails(&["measure", "nowhere.csv", "--measure", "brier"], text);
     let run = calipers(&["measure", "nowhere.csv", "--measure", "ici", "--all"]);
     assert_eq!(run.code, Some(2));

@@ -1,13 +1,12 @@
 //! Every measure by its name. A new one adds a line to the list `ENTRIES`; all else about it is in
 //! its own file.
 
-use strsim::levenshtein;
-
 use super::{Measure, Options, Settings, Spec};
 use crate::Error;
 use crate::measures::{
     binned, clinical, corp, cox, cumulative, distance, kde, kernel, ls_ece, scores, smooth_ece, spline, tcal,
 };
+use crate::names::hint;
 
 /// A measure that can be made by name.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +57,8 @@ pub fn all() -> &'static [Entry] {
     ENTRIES
 }
 
-/// The description of the measure of that name.
+/// The description of the measure of that name, or of what people write for it: `ls-ece`, `LS_ECE`,
+/// or its title, `ECE`.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     entry(name).map(|entry| entry.spec)
 }
@@ -79,14 +79,22 @@ pub fn make(name: &str, options: &Settings) -> Result<Box<dyn Measure>, Error> {
 }
 
 fn entry(name: &str) -> Result<&'static Entry, Error> {
-    ENTRIES.iter().find(|entry| entry.spec.name == name).ok_or_else(|| {
-        let is_close =
-            |known: &&str| levenshtein(name, known) <= known.len() / 3 || (!name.is_empty() && known.starts_with(name));
-        let close = ENTRIES.iter().map(|entry| entry.spec.name).filter(is_close);
-        let closest = close.min_by_key(|known| levenshtein(name, known));
-        let hint = closest.map_or(String::new(), |closest| format!("; did you mean {closest:?}?"));
-        Error::setting("measure", "a name from the list of measures", format!("{name:?}{hint}"))
+    let by_name = |name: &str| ENTRIES.iter().find(|entry| entry.spec.name == name);
+    let written = words(name);
+    let by_title = || ENTRIES.iter().find(|entry| words(entry.spec.title) == written);
+    by_name(name).or_else(|| by_name(&written)).or_else(by_title).ok_or_else(|| {
+        let hint = hint(name, ENTRIES.iter().map(|entry| entry.spec.name));
+        Error::setting(
+            "measure",
+            "a name from the list of measures (calipers list, cal.measures())",
+            format!("{name:?}{hint}"),
+        )
     })
+}
+
+/// In lower case, with `_` between the words.
+fn words(written: &str) -> String {
+    written.to_lowercase().replace(['-', ' '], "_")
 }
 
 #[cfg(test)]
@@ -94,9 +102,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_measure_is_known_by_what_people_write_for_it() {
+        for written in ["ls_ece", "ls-ece", "LS-ECE"] {
+            assert_eq!(spec(written).unwrap().name, "ls_ece", "{written}");
+        }
+        for (written, name) in [("ECE", "expected_calibration_error"), ("residual LS-ECE", "residual_ls_ece")] {
+            assert_eq!(spec(written).unwrap().name, name, "{written}");
+        }
+        for entry in ENTRIES {
+            assert_eq!(spec(entry.spec.name).unwrap().name, entry.spec.name);
+        }
+    }
+
+    #[test]
     fn an_unknown_name_gets_the_closest_one() {
         let text = |name: &str| spec(name).unwrap_err().to_string();
-        let rule = "measure must be a name from the list of measures, got";
+        let rule = "measure must be a name from the list of measures (calipers list, cal.measures()), got";
         assert_eq!(text("smooth_eec"), format!("{rule} \"smooth_eec\"; did you mean \"smooth_ece\"?"));
         assert_eq!(text("brier"), format!("{rule} \"brier\"; did you mean \"brier_score\"?"));
         assert_eq!(text("sharpness"), format!("{rule} \"sharpness\""));

@@ -20,19 +20,11 @@ impl Selected {
     }
 }
 
-/// The name of the list for what people write: `ls-ece`, `LS_ECE`, or by its title, `ece`.
-pub(crate) fn listed_name(written: &str) -> String {
-    let name = written.to_lowercase().replace('-', "_");
-    let by_title = registry::all().iter().find(|entry| entry.spec.title.eq_ignore_ascii_case(&name));
-    by_title.map_or(name, |entry| entry.spec.name.to_owned())
-}
-
 /// The measures of these names, each once, with the options that have a flag and those by name.
 pub(crate) fn by_names(names: &[&str], options: &OptionArgs, named: &NamedOptionArgs) -> Result<Vec<Selected>, Error> {
     let mut selected: Vec<Selected> = Vec::new();
     for &written in names {
-        // An error names what was written.
-        let spec = registry::spec(&listed_name(written)).or_else(|_| registry::spec(written))?;
+        let spec = registry::spec(written)?;
         if selected.iter().all(|before| before.name() != spec.name) {
             let (definition, measure) = made(spec, options, named)?;
             selected.push(Selected { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });

@@ -9,7 +9,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use calipers::{Adjust, Against, Assessment, Debias, Error, Estimate};
+use calipers::{Adjust, Against, Assessment, Debias, Error, Estimate, registry};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -327,7 +327,8 @@ fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
         let rejected =
             |rule: &str| Error::InvalidSetting { name: "max", rule: rule.to_owned(), value: format!("{text:?}") };
         let (name, maximum) = text.split_once('=').ok_or_else(|| rejected("NAME=X, as ls-ece=0.03"))?;
-        let name = selected::listed_name(name.trim());
+        // What is unknown is an error once the measures are made.
+        let name = registry::spec(name.trim()).map_or(name.trim(), |spec| spec.name).to_owned();
         let maximum: f64 = maximum.trim().parse().map_err(|_| rejected("NAME=X with a number, as ls-ece=0.03"))?;
         // A log loss has no upper end; all others are at most 1, and 3 is more likely 3 %. Written
         // so that NaN fails.
