@@ -377,8 +377,14 @@ fn what_is_no_file_of_predictions_is_refused() {
         ("npz", "cannot read as .npz: invalid Zip archive: Could not find EOCD"),
     ];
     for (extension, text) in cases {
-        assert_refused(&folder.write(&format!("noise.{extension}"), noise), &[], text);
+        let text = format!("{text}; the file begins like text: if it is, pass --format csv");
+        assert_refused(&folder.write(&format!("noise.{extension}"), noise), &[], &text);
     }
+    let parquet = folder.parquet("a.parquet", &columns(), Compression::SNAPPY);
+    let renamed = folder.path("a.csv");
+    std::fs::copy(&parquet, &renamed).unwrap();
+    let text = "is no text: it begins like a file of format parquet; pass --format parquet";
+    assert_refused(&renamed, &[], text);
     let feather = "is Feather version 1: write it again as version 2, which is Arrow IPC";
     assert_refused(&folder.write("old.feather", "FEA1\0\0\0\0 and so on FEA1"), &[], feather);
 }

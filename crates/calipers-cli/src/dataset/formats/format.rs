@@ -81,10 +81,32 @@ impl Format {
         })
     }
 
+    /// The format of a file whose first bytes are no text, if they tell it.
+    pub(super) fn of_binary(path: &Path) -> Option<Self> {
+        let start = first_bytes(path)?;
+        let found = Self::by_content(&start).ok().filter(|format| !format.is_text())?;
+        // Text may begin with the same letters.
+        start.iter().any(|byte| *byte < b'\t').then_some(found)
+    }
+
+    /// The format of a file whose first bytes are text.
+    pub(super) fn of_text(path: &Path) -> Option<Self> {
+        let start = first_bytes(path)?;
+        let is_text = start.is_ascii() && !start.iter().any(|byte| *byte < b'\t');
+        Self::by_content(&start).ok().filter(|format| is_text && format.is_text())
+    }
+
     pub(crate) fn name(self) -> String {
         // proof: no format is hidden from the command line
         self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
+}
+
+/// Those that tell a format; `None` for a file that cannot be read, of which its reader speaks.
+fn first_bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut start = Vec::new();
+    super::open_file(path).ok()?.take(N_FIRST_BYTES as u64).read_to_end(&mut start).ok()?;
+    Some(start)
 }
 
 #[cfg(test)]

@@ -139,7 +139,23 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
     if reading.delimiter.is_some() && reading.delimiter == reading.decimal {
         bail!("--delimiter and --decimal must differ");
     }
-    let table: Box<dyn Table> = match format {
+    if let Some(binary) = Format::of_binary(path).filter(|binary| format.is_text() && *binary != format) {
+        bail!("is no text: it begins like a file of format {0}; pass --format {0}", binary.name());
+    }
+    let table = open_as(path, format, reading).map_err(|error| match Format::of_text(path) {
+        Some(text) if !format.is_text() => {
+            anyhow!("{error:#}; the file begins like text: if it is, pass --format {}", text.name())
+        }
+        _ => error,
+    })?;
+    if table.names().len() > MOST_COLUMNS {
+        bail!("has {} columns, of which a file may have {MOST_COLUMNS}", table.names().len());
+    }
+    Ok(table)
+}
+
+fn open_as(path: &Path, format: Format, reading: &Reading) -> Result<Box<dyn Table>> {
+    Ok(match format {
         Format::Csv => Box::new(csv::open(path, None, reading)?),
         Format::Tsv => Box::new(csv::open(path, Some(b'\t'), reading)?),
         Format::Jsonl => Box::new(json_lines::open(path, reading)?),
@@ -148,11 +164,7 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
         Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),
         Format::Npz => Box::new(numpy::NpzTable::open(path, reading.expansion(path))?),
         Format::Sketch => bail!("is a sketch, which has no columns"),
-    };
-    if table.names().len() > MOST_COLUMNS {
-        bail!("has {} columns, of which a file may have {MOST_COLUMNS}", table.names().len());
-    }
-    Ok(table)
+    })
 }
 
 /// The extension in lower case, without its dot.

@@ -21,7 +21,7 @@ impl Compact<'_> {
                 return Some(());
             }
             let (delta, kind) = (field >> 4, field & 15);
-            id = if delta == 0 { self.number()? } else { id + i64::from(delta) };
+            id = if delta == 0 { self.number()? } else { id.checked_add(i64::from(delta))? };
             take(self, id, kind)?;
         }
     }
