@@ -239,7 +239,7 @@ fn calibrated_predictions_are_left_as_they_are() {
     assert_eq!((found.improvement.gain, interval.lower, interval.upper), (0.0, 0.0, 0.0));
     assert_eq!(found.improvement.verdict, Verdict::NothingToFix);
     let text = found.sentence();
-    assert!(text.starts_with("Leave the predictions as they are: of 4 candidates"), "{text}");
+    assert!(text.starts_with("Leave the predictions as they are: of identity, "), "{text}");
     assert_eq!(found.fit().map, BinaryMap::identity());
 }
 
@@ -255,7 +255,7 @@ fn a_family_that_is_needed_is_chosen() {
     let (logits, labels) = draw(WIDE, &affine(0.5, 0.0), 2000, 6);
     let found = choose(&Choose::new().n_resamples(0), &logits, &labels);
     assert_eq!(found.chosen, Method::Platt, "{:?}", found.table);
-    assert!(found.sentence().starts_with("Platt scaling is chosen of "), "{}", found.sentence());
+    assert!(found.sentence().starts_with("Platt scaling is chosen among "), "{}", found.sentence());
 }
 
 #[test]

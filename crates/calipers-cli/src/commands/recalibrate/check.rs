@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::groups as by_group;
 use super::map_file;
+use super::method;
 use super::model::{self, Model, Question, recalibrated};
 use super::table::{self, Ends};
 use crate::args::significance::ResampleArgs;
@@ -30,7 +31,11 @@ pub(super) const BY: &str = "Column of groups, for maps by group [default: the o
 /// then the model or the data have changed, and the map must be fitted again. It passes if the map
 /// helps. If no difference is seen, it is undecided: that is a warning, or a failure with --strict.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.help(BY).long_help(None)), after_help = include_str!("../help/recalibrate_check.txt"))]
+#[command(
+    mut_arg("by", |by| by.help(BY).long_help(None)),
+    mut_arg("n_resamples", method::default_of_draws),
+    after_help = include_str!("../help/recalibrate_check.txt")
+)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     input: InputArgs,

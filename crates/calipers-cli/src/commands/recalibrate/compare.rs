@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::check::{BY, OnNewRows};
 use super::folds::{self, Folded};
-use super::method::{MapArgs, Requested, requested};
+use super::method::{self, MapArgs, Requested, requested};
 use super::model::{self, Found, Model};
 use super::{groups, map_file, table};
 use crate::args::significance::ResampleArgs;
@@ -26,7 +26,11 @@ use crate::render::{json, left_out};
 /// has nothing to gain, and the verdict says so. With --map, the rows are new ones, and the map
 /// stays as it is. Several sketches, or those of `calipers sketch --n-folds`, are folds.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.help(BY).long_help(None)), after_help = include_str!("../help/recalibrate_compare.txt"))]
+#[command(
+    mut_arg("by", |by| by.help(BY).long_help(None)),
+    mut_arg("n_resamples", method::default_of_draws),
+    after_help = include_str!("../help/recalibrate_compare.txt")
+)]
 pub(super) struct CompareArgs {
     #[command(flatten)]
     input: InputArgs,

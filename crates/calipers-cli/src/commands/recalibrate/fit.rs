@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::folds::{self, Folded};
-use super::method::{MapArgs, Requested, requested};
+use super::method::{self, MapArgs, Requested, requested};
 use super::model::{self, Found, Model};
 use super::{groups, table};
 use crate::args::significance::ResampleArgs;
@@ -29,7 +29,11 @@ use crate::render::{json, number};
 /// interval takes the error of the fitted map into account. The map is written whatever the
 /// verdict.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.help("Column of groups: a map for each group of rows, drawn to the pooled one as far as the rows say").long_help(None)), after_help = include_str!("../help/recalibrate_fit.txt"))]
+#[command(
+    mut_arg("by", |by| by.help("Column of groups: a map for each group of rows, drawn to the pooled one as far as the rows say").long_help(None)),
+    mut_arg("n_resamples", method::default_of_draws),
+    after_help = include_str!("../help/recalibrate_fit.txt")
+)]
 pub(super) struct FitArgs {
     #[command(flatten)]
     input: InputArgs,

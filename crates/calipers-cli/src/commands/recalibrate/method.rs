@@ -20,10 +20,19 @@ const AUTO: &str = "auto";
 /// The most resamples of a spline, each of which is smoothed anew.
 const MOST_SPLINES: u64 = 99;
 
+/// Resamples unless some are asked for, as in the core and in Python: a fit for each takes longer
+/// than a value.
+pub(super) fn default_of_draws(n_resamples: clap::Arg) -> clap::Arg {
+    n_resamples.default_value("499")
+}
+
 /// `auto`, or the name of a method.
 pub(super) fn requested() -> Parsed<Requested> {
     fn parse(text: &str) -> Result<Requested, Error> {
-        if text == AUTO { Ok(Requested::Auto) } else { text.parse().map(Requested::Named) }
+        match text {
+            AUTO => Ok(Requested::Auto),
+            name => Ok(Requested::Named(name.parse()?)),
+        }
     }
     let names: Vec<&'static str> = [AUTO].iter().chain(Method::NAMES).copied().collect();
     named(&names, parse)

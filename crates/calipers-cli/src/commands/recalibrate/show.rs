@@ -99,8 +99,16 @@ pub(super) fn run(args: &ShowArgs, screen: &Screen) -> Result<String> {
     if !labels.is_empty() {
         notes.push(format!("classes: {}", crate::printable(&labels.join(", "))));
     }
-    notes.push(format!("mixture {}, clip {:e}", number::significant(map.mixture()), map.clip()));
-    notes.push(format!("fingerprint {}", map.fingerprint()));
+    notes.push(match map {
+        Map::Binary(_) | Map::Groups(_) => "h: the logit of a probability. sigma(u) = 1 / (1 + exp(-u))".to_owned(),
+        _ => "z: the logarithms of the probabilities of all classes, or raw scores".to_owned(),
+    });
+    notes.push(format!(
+        "mixture {}: the share of equal probabilities that is mixed in",
+        number::significant(map.mixture())
+    ));
+    notes.push(format!("clip {:e}: probabilities stay so far from 0 and 1", map.clip()));
+    notes.push(format!("fingerprint {}: a digest of all that decides the values of the map", map.fingerprint()));
     let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
     Ok(text + "\n" + &screen.notes(&notes))
 }

@@ -58,7 +58,8 @@ impl<M> Choice<M> {
 
     /// The choice and the verdict in plain sentences.
     pub fn sentence(&self) -> String {
-        let n_fitted = self.table.iter().filter(|candidate| candidate.loss.is_some()).count();
+        let fitted = self.table.iter().filter(|candidate| candidate.loss.is_some());
+        let fitted = listed(&fitted.map(|candidate| candidate.name.as_str()).collect::<Vec<_>>());
         let of = |method: Method| self.table.iter().find(|candidate| candidate.method == Some(method));
         let failed: Vec<String> = self
             .table
@@ -99,13 +100,21 @@ impl<M> Choice<M> {
             // The interval of what changes nothing has no width.
             let digits = digits(self.improvement.floor.map_or(0.0, |floor| floor.deviation));
             let evidence = self.improvement.evidence(digits);
-            let leave = format!("Leave the predictions as they are: of {n_fitted} candidates");
+            let leave = format!("Leave the predictions as they are: of {fitted},");
             return match self.best == Method::Identity {
-                true => format!("{leave}, {behind}.{without}{evidence}"),
+                true => format!("{leave} {behind}.{without}{evidence}"),
                 false => format!("{leave} none is clearly better. {behind}.{without}{evidence}"),
             };
         }
         let title = title(self.chosen);
-        format!("{title} is chosen of {n_fitted} candidates: {behind}.{without} {}", self.improvement.sentence())
+        format!("{title} is chosen among {fitted}: {behind}.{without} {}", self.improvement.sentence())
+    }
+}
+
+/// `identity, platt and spline`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
     }
 }
