@@ -55,10 +55,16 @@ fn block(values: &Values, place: usize, drifted: &Drifted, model: &ModelValues, 
 fn lead(change: &Change, drifted: &Drifted) -> Markup {
     let before = &drifted.names[0];
     let direction = if change.curve.log_odds > 0.0 { "more" } else { "less" };
+    let odds = change.curve.interval;
+    let is_one_way = odds.lower > 0.0 || odds.upper < 0.0;
     html! {
         @if change.is_significant() {
             strong { "Outcomes at equal predictions have changed since " (before) "." }
-            " On average outcome 1 is " (direction) " frequent: its odds are " (ratio(change.curve.log_odds)) " times those before."
+            @if is_one_way {
+                " On average outcome 1 is " (direction) " frequent: its odds are " (ratio(change.curve.log_odds)) " times those before."
+            } @else {
+                " The data do not show whether outcome 1 is more or less frequent on average: it can be more frequent at some predictions and less at others."
+            }
         } @else {
             strong { "There is no evidence that outcomes at equal predictions have changed since " (before) "." }
         }

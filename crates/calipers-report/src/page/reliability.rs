@@ -170,9 +170,12 @@ fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
 pub(super) fn overlay(values: &Values, overlay: &Overlay) -> Panel {
     let named: Vec<_> = values.models.iter().map(|model| (model.name.as_str(), &model.reliability)).collect();
     let rates: Vec<Vec<f64>> = overlay.curves.iter().zip(&overlay.rows_nearby).map(charts::drawn).collect();
+    // A comparison gives all models one sigma.
+    let is_common = values.models.iter().all(|model| model.sigma == overlay.sigma);
+    let which = if is_common { "as their values have" } else { "the largest of the models" };
     let text = format!(
-        "{READING} All curves have sigma {}, the largest of the models. They are thin where they rest on few rows, \
-         and dots are rows near 0 or 1.",
+        "{READING} All curves have sigma {}, {which}. They are thin where they rest on few rows, and dots are rows \
+         near 0 or 1.",
         significant(overlay.sigma)
     );
     let places = overlay.curves.first().map_or(&[][..], |curve| &curve.probabilities);
