@@ -6,7 +6,7 @@
 # One line for each thing that is missing, with how to get it. Exit code: 0 all here, 2 not.
 set -uo pipefail
 
-rust_needed=1.88
+rust_needed=1.89
 python_needed=3.10
 python=${PYTHON:-python3}
 n_missing=0
@@ -20,7 +20,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 works() { "$@" </dev/null >/dev/null 2>&1; }
 
-at_least() { # version, needed: "1.95.0" "1.88"
+at_least() { # version, needed: "1.95.0" "1.89"
     local major minor rest
     IFS=. read -r major minor rest <<<"$1"
     minor=${minor%%[!0-9]*}

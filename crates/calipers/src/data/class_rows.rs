@@ -159,14 +159,16 @@ dispatched! {
         totals: &[Total],
     ) -> Vec<Vec<f64>> {
         let mut columns = vec![vec![0.0; range.len()]; classes.len()];
-        let mut exponentials = vec![0.0; rows.n_classes];
+        let (mut of_row, mut exponentials) = (vec![0.0; classes.len()], vec![0.0; rows.n_classes]);
         for (place, (index, total)) in range.zip(totals).enumerate() {
             let row = rows.row(index);
-            for (column, score) in columns.iter_mut().zip(&row[classes.clone()]) {
+            // Side by side first: one by one into columns would be no vector code.
+            for (value, score) in of_row.iter_mut().zip(&row[classes.clone()]) {
                 let score: f64 = (*score).into();
                 let away = score - total.largest;
-                column[place] = away - logarithm::ln(total.sum - exp_of_nonpositive(away));
+                *value = away - logarithm::ln(total.sum - exp_of_nonpositive(away));
             }
+            columns.iter_mut().zip(&of_row).for_each(|(column, value)| column[place] = *value);
             for (column, class) in columns.iter_mut().zip(classes.clone()) {
                 if rows.n_classes == 2 || (total.is_alone && row[class].into() == total.largest) {
                     column[place] = log_odds_of_row(row, class, &TwoLargest::of(row), &mut exponentials);
