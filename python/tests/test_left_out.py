@@ -60,7 +60,7 @@ def test_nothing_is_said_where_no_row_is_left_out() -> None:
 
 
 def test_an_upper_limit_below_the_value_is_explained() -> None:
-    """Few rows and many bins: noise makes most of ECE, and the limit is without that part."""
+    """Few rows and many bins: chance makes most of ECE, and the limit is without that part."""
     rng = np.random.default_rng(3)
     p = rng.random(400)
     found = cal.assess(rng.random(400) < p, p, measure="expected_calibration_error", n_bins=100, n_resamples=200)
@@ -68,4 +68,4 @@ def test_an_upper_limit_below_the_value_is_explained() -> None:
         pytest.fail(f"the case is not the one that is tested: {found}")
     what = "limit" if found.interval.is_upper_limit else "interval"
     assert f"This {what} is below the value of " in found.sentence
-    assert "because noise adds to the value; without that part it is about 0." in found.sentence
+    assert "because chance raises the value: without that bias, the value is about 0." in found.sentence

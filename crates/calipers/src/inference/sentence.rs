@@ -99,7 +99,7 @@ impl Assessment {
     }
 
     /// Where the interval or the upper limit ends below the value itself: a sentence that explains
-    /// it. Noise adds to the value, and the interval is without that part.
+    /// it. Chance raises the value, and the interval does not contain that bias.
     pub fn bias_note(&self) -> Option<String> {
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
@@ -107,7 +107,8 @@ impl Assessment {
         let what = if self.interval.is_upper_limit { "limit" } else { "interval" };
         (upper < value && show(upper) != show(value) && debiased < value).then(|| {
             format!(
-                "This {what} is below the value of {} because noise adds to the value; without that part it is about {}.",
+                "This {what} is below the value of {} because chance raises the value: without that bias, the value is \
+                 about {}.",
                 show(value),
                 show(debiased)
             )

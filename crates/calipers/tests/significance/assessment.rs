@@ -74,12 +74,13 @@ fn an_interval_below_the_value_is_explained() {
     (found.interval.lower, found.interval.upper, found.interval.is_upper_limit) = (0.0, 0.0089, true);
     found.significant = Some(false);
     found.floor.as_mut().unwrap().deviation = 0.0004;
-    let note = "This limit is below the value of 0.0093 because noise adds to the value; without that part it is about 0.0052.";
+    let note = "This limit is below the value of 0.0093 because chance raises the value: without that bias, the value is \
+                about 0.0052.";
     assert_eq!(found.bias_note().as_deref(), Some(note));
     let sentence = found.sentence();
     assert!(sentence.ends_with(&format!("is below 0.0089 with 95 % confidence. {note}")), "{sentence}");
     (found.interval.is_upper_limit, found.significant) = (false, Some(true));
-    assert!(found.sentence().contains("This interval is below the value of 0.0093 because noise adds"));
+    assert!(found.sentence().contains("This interval is below the value of 0.0093 because chance raises the value"));
     // Not where they read the same, or the interval goes beyond the value.
     found.interval.upper = 0.00929;
     assert_eq!(found.bias_note(), None);
