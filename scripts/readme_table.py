@@ -134,8 +134,8 @@ def table(results: dict[str, Any]) -> str:
 Times are the best of several runs with 15 bins (`make bench`; {facts["processor"]}, {facts["cores"]} cores); memory is
 what a call adds. calipers computes LS-ECE of the same rows in {duration(ours["seconds"])} at `sigma=0.05`. With
 float32 input, the ECE of torchmetrics is {off:.0f} % off on these data, and that of calipers is exact.
-From scikit-learn's `calibration_curve`, ECE takes two more lines. `compat=`
-reproduces the values of all five; [Choose a measure](docs/measures.md#where-other-tools-differ) lists the differences.
+From scikit-learn's `calibration_curve`, ECE takes two more lines. `compat=` reproduces the bins of all
+five; [sums stay exact](docs/measures.md#where-other-tools-differ).
 """
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n" + wrapped(text)
 
