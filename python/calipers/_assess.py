@@ -48,7 +48,7 @@ def assess(
         interval  [l - z se, u + z se],  l and u: a lower and an upper estimate
         debiased  the best single estimate of the value without its noise
 
-    with v the value. Noise adds to every measure of miscalibration, so that even a perfectly
+    with v the value. Chance adds to every measure of miscalibration, so that even a perfectly
     calibrated model gets a value above 0: the floor. How much it adds to v depends on where the
     model is calibrated, which the data show only in part. The lower estimate l subtracts the most
     that it can be, and the upper estimate u the least. If the p-value is above 1 - level, the

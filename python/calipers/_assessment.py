@@ -92,7 +92,7 @@ class Part(Result):
     value : float
         The part of the value of the rows.
     debiased : float
-        The same without what noise adds to it, never below 0.
+        The same without what chance adds to it, never below 0.
     interval : Interval
         Where the part of the population's value is.
     """
@@ -151,7 +151,7 @@ class Assessment(Result):
     interval : Interval
         Where the population's value is; an upper limit where the floor test does not reject.
     debiased : float
-        The value without what noise adds to it, never below 0.
+        The value without what chance adds to it, never below 0.
     debias : {"local", "mean", "floor", "bootstrap"}
         How that was done.
     standard_error : float

@@ -31,7 +31,7 @@ class Pair(Result):
     first, second : str
         Names of the models.
     difference : float
-        The value of the first less that of the second, each without what noise adds: below 0, the
+        The value of the first less that of the second, each without what chance adds: below 0, the
         first is better calibrated. The values are those of the measure that the models are compared
         by.
     interval : Interval
@@ -159,7 +159,7 @@ def compare(
     little: rows that are easy for one model are easy for others, so a difference is known better
     than either value.
 
-        difference  d = v(first) - v(second), each without what noise adds
+        difference  d = v(first) - v(second), each without what chance adds
         interval    m(first) - m(second) ± (w + z se)
         w           sqrt(b(first)² + b(second)² - 2 r b(first) b(second))
         p-value     two-sided: 1 less the largest level whose interval leaves 0 out

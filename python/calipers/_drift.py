@@ -85,7 +85,7 @@ class Change(Result):
     curve : CurveChange
         The test of that, and the size of the change.
     difference : float
-        The value after less that before, each without what noise adds, of the measure that decides.
+        The value after less that before, each without what chance adds, of the measure that decides.
     interval : Interval
         Where the difference of the populations is.
     standard_error : float
@@ -138,7 +138,7 @@ def drift(
     outcomes at equal predictions have changed.
 
         curve       is E[y | p] the same function before and after?
-        difference  v(after) - v(before), each without what noise adds
+        difference  v(after) - v(before), each without what chance adds
         origin      how much of it comes from predictions, and how much from outcomes
 
     The test of the curve fits one smooth curve of E[y | p] to both samples, and asks whether the

@@ -137,7 +137,7 @@ def value_and_interval(found: Assessment) -> str:
     """A value with its interval in a line or two, as many digits as the interval knows.
 
     A value that chance explains has an upper limit, which is about the population and may be below
-    the value: what noise adds to the value is not in it.
+    the value: what chance adds to the value is not in it.
     """
     interval = found.interval
     width = interval.upper - interval.lower

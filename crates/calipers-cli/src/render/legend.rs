@@ -153,10 +153,10 @@ pub(crate) const BOUND: &str = "num. ±: a bound on the numerical error; chance 
 
 /// Why an interval can be below the value.
 pub(crate) const BIASED: &str =
-    "An interval or limit that ends below its value: noise adds to the value, and the interval is without that part.";
+    "An interval or limit that ends below its value: chance adds to the value, and the interval is without that part.";
 
 /// What the direction is.
-pub(crate) const DIRECTION: &str = "direction: which way predictions are off, and by how much, if the data show it; without the bias that noise adds.\n";
+pub(crate) const DIRECTION: &str = "direction: which way predictions are off, and by how much, if the data show it; without the bias that chance adds.\n";
 
 pub(crate) const SIGMA_DIFFERS: &str = "Sigma differs between the predictions. Pass one --sigma to compare them.\n";
 

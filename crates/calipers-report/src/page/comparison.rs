@@ -40,7 +40,7 @@ fn compared(comparison: &Comparison) -> Markup {
         p class="note" {
             "Both models of a pair are measured on the same rows. The difference is that of the debiased " (title)
             @if let Some(sigma) = sigma { " at sigma " (significant(sigma)) }
-            ", so it does not contain the part that noise adds."
+            ", so it does not contain the part that chance adds."
             @if n_pairs > 1 { " The p-values are adjusted for " (n_pairs) " pairs (Holm)." }
         }
     }

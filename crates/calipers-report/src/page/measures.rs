@@ -74,7 +74,7 @@ pub(super) fn section(values: &Values) -> Markup {
                 dt { "Resamples" }
                 dd { "Measures without a faster way have fewer resamples if there are many rows, at least 100." }
                 dt { "Debiased" }
-                dd { "The value without the part that noise adds. The debiased value of LS-ECE is that of its residual form." }
+                dd { "The value without the part that chance adds. The debiased value of LS-ECE is that of its residual form." }
                 dt { "Residual LS-ECE" }
                 dd { "This form smooths the residuals y − p instead of the logits. For a calibrated model it is 0 at any sigma, while noise on the logits makes LS-ECE larger than 0. The verdict, p and the debiased value of LS-ECE therefore come from this form." }
                 @if let Some(model) = values.models.first() {

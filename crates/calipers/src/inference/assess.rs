@@ -267,7 +267,7 @@ pub struct Assessment {
     pub unavailable: Option<&'static str>,
     /// Where the population's value is.
     pub interval: Interval,
-    /// The value without what noise adds to it, never below 0.
+    /// The value without what chance adds to it, never below 0.
     pub debiased: f64,
     /// How that was done.
     pub debias: Debias,

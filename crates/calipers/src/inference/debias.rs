@@ -1,9 +1,9 @@
-//! The value without the part that noise adds to it.
+//! The value without the part that chance adds to it.
 
 use super::{Bootstrap, NoiseFloor};
 use crate::names::names;
 
-/// How the bias that noise causes is removed from a value. The result is never below 0.
+/// How the bias that chance causes is removed from a value. The result is never below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

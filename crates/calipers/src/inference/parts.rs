@@ -65,7 +65,7 @@ pub struct Confidence {
 pub struct Part {
     /// Of the rows.
     pub value: f64,
-    /// Without what noise adds to it.
+    /// Without what chance adds to it.
     pub debiased: f64,
     /// Where the part of the population is.
     pub interval: Interval,

@@ -24,7 +24,7 @@ use tests_of_calibration::Tests;
 /// table. The noise floor is the value that a perfectly calibrated model would get on the same data
 /// by chance alone, and p is how often such a model would get at least the value. The interval is
 /// for the value of the population at the same settings; if p is above 1 - level, it is an upper
-/// limit. The debiased value is the value without the bias that noise adds.
+/// limit. The debiased value is the value without the bias that chance adds.
 ///
 /// The verdict on LS-ECE, p and the debiased value come from its residual form (residual_ls_ece),
 /// which is 0 for a calibrated model at any sigma. The direction splits it into predictions that

@@ -120,7 +120,7 @@ fn sentence(answer: &Answer) -> Option<String> {
     Some(sentence + &direction.unwrap_or_default())
 }
 
-/// The signed parts in a line, without what noise adds to them.
+/// The signed parts in a line, without what chance adds to them.
 fn direction(parts: &Parts) -> String {
     let Parts { too_high, too_low, confidence } = parts;
     let half = |part: &Part| 0.5 * (part.interval.upper - part.interval.lower);
@@ -321,7 +321,7 @@ pub(crate) fn explain<'a, I: Iterator<Item = &'a Assessment>>(assessments: impl 
         if decided { DECIDED.to_owned() } else { String::new() },
         legend::floors_and_clusters(assessments()),
         format!(
-            "debiased: the value without the bias that noise adds ({}).\n",
+            "debiased: the value without the bias that chance adds ({}).\n",
             rules.into_iter().collect::<Vec<_>>().join(", or ")
         ),
         legend::BOUND.to_owned(),

@@ -78,7 +78,7 @@ fn explanation(by_measure: &[(Selected, Comparison)]) -> String {
         let sigma = by.settings.number("sigma").map(|sigma| format!(" at sigma {}", number::significant(sigma)));
         format!(
             "compared: {}{}, by which the models are compared instead of {}. difference: the difference of these \
-             values, each without the bias that noise adds.\n",
+             values, each without the bias that chance adds.\n",
             by.measure(),
             sigma.unwrap_or_default(),
             selected.name()

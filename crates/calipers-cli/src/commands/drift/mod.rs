@@ -26,7 +26,7 @@ use samples::{Pair, Part};
 /// has become worse: noise, and another distribution of predictions, change the value too. So the
 /// first test is whether outcomes at equal predictions have changed; another distribution of
 /// predictions alone does not move it. Then come the difference of the measure, each value without
-/// the bias that noise adds, and how much of the change comes from outcomes and how much from
+/// the bias that chance adds, and how much of the change comes from outcomes and how much from
 /// predictions.
 ///
 /// Settings that are chosen from the data, such as sigma, are those of BEFORE, for each group

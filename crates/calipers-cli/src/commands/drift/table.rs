@@ -234,7 +234,7 @@ fn explanation(results: &[Compared], adjust: Adjust, split: Option<&Split<'_>>) 
         ),
         if has_groups {
             legend::adjusted_for("groups", adjust)
-                + "before, after and difference: the value without the bias that noise adds.\n"
+                + "before, after and difference: the value without the bias that chance adds.\n"
         } else if changes().any(|change| change.origin.is_some()) {
             "from outcomes, from predictions: how much of the change as measured comes from other outcomes at equal \
              predictions, and how much from another distribution of predictions.\n"

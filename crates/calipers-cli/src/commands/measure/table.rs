@@ -168,7 +168,7 @@ const LS_ECE: &str =
     "ls_ece: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n";
 
 const DIRECTION: &str = "too high, too low, overconfident, underconfident: which way predictions are off, and by how much, if the data show \
-     it; without the bias that noise adds.\n";
+     it; without the bias that chance adds.\n";
 
 const RESIDUAL: &str = "p of ls_ece is that of its residual form, residual_ls_ece.\n";
 

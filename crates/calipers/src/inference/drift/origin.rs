@@ -20,7 +20,7 @@ const LEAST_SHARE: f64 = 0.1;
 /// ```
 /// V(F_a, r_b) is the measure of the rows before, weighted by how much more frequent their scores
 /// are after (by logistic regression of the sample on the score), and V(F_b, r_a) likewise. Values
-/// are as measured, with what noise adds to each of them.
+/// are as measured, with what chance adds to each of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
