@@ -126,7 +126,7 @@ struct Cell {
 
 /// Weighted rows up to which the outcome of each is drawn by itself: no number of equal rows shows
 /// how far a heavy one moves the value.
-const FEW_WEIGHTED: usize = 1 << 16;
+const FEW_WEIGHTED: usize = 1 << 13;
 
 /// Of more rows, those with more than this share of the squared weight of their cell.
 const HEAVY: f64 = 0.02;

@@ -65,6 +65,9 @@ const MOST: u64 = 100_000;
 /// Draws for a p-value by [`RareDraws`]: its standard error is about a fifth of it.
 const RARE: u64 = 1000;
 
+/// The part of a level that rare draws get; the bound on the tail gets the rest.
+const OF_RARE: f64 = 100.0 / 101.0;
+
 /// The level that these are made for, in units of the resolution: values beyond it are rarer.
 const RARE_LEVEL: f64 = 0.2;
 
@@ -148,13 +151,18 @@ impl Test<'_> {
     ///    are N: then it is (1 + draws that reach it) / (1 + N), at most h / (N + 1). So for each α
     ///    one number of draws decides whether the p-value is at most α: R, l - 1 with h / l <= α,
     ///    or N; and the rank of the value among so many draws and itself is uniform.
-    /// 2. Where there are rare draws, they follow if fewer than h of the first reach the value, and
-    ///    the p-value is theirs, but at most h / (R + 1). For α below that, it is at most α only if
-    ///    theirs is; for α from there to (h + 1) / (R + 1), only if fewer than h of R draws reach
-    ///    the value. Both have a probability of at most α.
-    /// 3. Where no draw reaches the value and there are no rare draws, the p-value may be a bound
-    ///    on the tail, and where that is at most `resolution`, no more draws are made. For α below
+    /// 2. Where there are rare draws, they follow if fewer than h of the first reach the value. Let
+    ///    r be their p-value, and b the bound on the tail, which counts only where no draw reaches
+    ///    the value. With s = [`OF_RARE`] the p-value is the smaller one of r / s and b / (1 - s),
+    ///    but at most h / (R + 1). For α below that, it is at most α only if r is at most s α or b
+    ///    at most (1 - s) α, which has a probability of at most α. For α from there to
+    ///    (h + 1) / (R + 1), only if fewer than h of R draws reach the value.
+    /// 3. Where there are no rare draws and no draw reaches the value, the p-value may be the
+    ///    bound, and where that is at most `resolution`, no more draws are made. For α below
     ///    1 / (1 + draws) the level is that of the bound.
+    ///
+    /// Rare draws estimate the p-value, so that they are far less than the bound where their tilts
+    /// are like the errors; where errors alternate faster than any tilt, the bound is less.
     fn p_value(&self, first: &Draws, resolution: f64) -> Result<(f64, u64), Error> {
         let mut n = first.by_number.len() as u64;
         let mut n_reaching = first.n_reaching(self.value);
@@ -166,12 +174,12 @@ impl Test<'_> {
             if n == most || n_reaching >= ENOUGH {
                 return Ok((p_value, n));
             }
-            // Before the bound, which is cruder: else a smaller value could have a smaller p-value.
             if n == first.by_number.len() as u64
                 && let Some(rare) = (self.rare)()
             {
-                let by_rare = rare.p_value(self.value, RARE, self.random_state);
-                return Ok((by_rare.min(ENOUGH as f64 / (n + 1) as f64), n + RARE));
+                let by_rare = rare.p_value(self.value, RARE, self.random_state) / OF_RARE;
+                let by_bound = if n_reaching == 0 { self.bound(&values) / (1.0 - OF_RARE) } else { 1.0 };
+                return Ok((by_rare.min(by_bound).min(ENOUGH as f64 / (n + 1) as f64), n + RARE));
             }
             if n_reaching == 0 && p_value < by_draws && p_value <= resolution {
                 return Ok((p_value, n));

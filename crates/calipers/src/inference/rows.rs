@@ -83,14 +83,15 @@ impl<'a> RowResampler<'a> {
     /// The share of each row or cluster in the weight.
     fn shares(&self) -> Vec<f64> {
         let weights = &self.rows.weights;
+        let unit = unit_of(weights);
         let of_cluster = |clusters: &Clusters, cluster: usize| {
-            clusters.rows_of(cluster).iter().map(|row| weights[*row]).sum::<f64>()
+            clusters.rows_of(cluster).iter().map(|row| weights[*row] / unit).sum::<f64>()
         };
-        let sums = match &self.clusters {
-            None => weights.clone(),
+        let sums: Vec<f64> = match &self.clusters {
+            None => weights.iter().map(|weight| weight / unit).collect(),
             Some((clusters, _)) => (0..clusters.len()).map(|cluster| of_cluster(clusters, cluster)).collect(),
         };
-        let total = weights.iter().sum::<f64>();
+        let total = weights.iter().map(|weight| weight / unit).sum::<f64>();
         sums.into_iter().map(|weight| weight / total).collect()
     }
 
@@ -169,11 +170,17 @@ impl Resampler for RowResampler<'_> {
     }
 }
 
-/// (Σw)² / Σw², of weights over a power of two near the largest: the square of a weight can be more
-/// than a number holds, or less.
+/// A power of two near the largest weight: sums and squares of weights in this unit are no larger
+/// or smaller than a number can be.
+fn unit_of(weights: &[f64]) -> f64 {
+    // Logarithms of the largest numbers are rounded up.
+    weights.iter().copied().fold(0.0, f64::max).log2().floor().min(1023.0).exp2()
+}
+
+/// (Σw)² / Σw².
 pub(super) fn effective_rows(weights: &[f64]) -> f64 {
-    let power = weights.iter().copied().fold(0.0, f64::max).log2().floor().exp2();
-    let scaled = || weights.iter().map(|weight| weight / power);
+    let unit = unit_of(weights);
+    let scaled = || weights.iter().map(|weight| weight / unit);
     let total = scaled().sum::<f64>();
     total * total / scaled().map(|weight| weight * weight).sum::<f64>()
 }

@@ -14,12 +14,14 @@
 //! 2. S(u) and μ are estimated by the draws above u: three standard errors, 3 / √k of each, are
 //!    added. Many draws may equal u, and are not above it.
 //! 3. Counts of outcomes have no density: S is a staircase with steps of c at most. The bound is on
-//!    a continuous curve above it, which reaches v - c where S reaches v: so c is taken from v. If
-//!    steps are wider than μ, the draws do not show how the tail falls, and there is no bound.
-//! 4. An outcome that is rare need not be among the draws at all, and no tail shows it. The rates
-//!    of the outcomes that n draws lack sum to less than 5 / n in all but 0.7 % of all samples, and
-//!    more than J of them come together with a probability below (5 / n)^(J + 1) / (J + 1)!. So for
-//!    any J
+//!    a continuous curve below it, through the left ends of the steps: it has at v - c what the
+//!    staircase has at v, so c is taken from v; and its mean excess is at most that of the draws.
+//!    If steps are wider than μ, the draws do not show how the tail falls, and there is no bound.
+//! 4. An outcome that is rare need not be among the draws at all, and no tail shows it. One that n
+//!    draws lack has a rate of less than 5 / n in all but 0.7 % of all samples, and more than J of
+//!    them come together with a probability below (5 / n)^(J + 1) / (J + 1)!. Where many outcomes
+//!    are rare, the draws have some of them, and by step 3 none moves the measure by more than μ.
+//!    So for any J
 //!    ```text
 //!    P(v) <= S(v - (J + 1) c) + (5 / n)^(J + 1) / (J + 1)!
 //!    ```

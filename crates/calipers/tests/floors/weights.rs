@@ -23,9 +23,9 @@ fn an_outcome_of_a_heavy_row_is_as_likely_as_predicted() {
         (&ls_ece, 8, 0.1, 3.0),
         (&ls_ece, 1000, 0.05, 100.0),
         (&ls_ece, 6000, 0.05, 600.0),
-        (&ls_ece, 80_000, 0.05, 8000.0),
+        (&ls_ece, 20_000, 0.05, 2000.0),
         (&ece, 6000, 0.05, 600.0),
-        (&ece, 80_000, 0.05, 8000.0),
+        (&ece, 20_000, 0.05, 2000.0),
     ];
     for (measure, n, p, heavy) in cases {
         // As many outcomes as predicted, and the heavy one among them: that happens with

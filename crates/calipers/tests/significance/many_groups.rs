@@ -192,6 +192,26 @@ fn small_p_values_of_calibrated_classes_are_as_rare_as_they_say() {
     assert!(usual.value <= 0.017, "{}", shown(usual));
 }
 
+/// Errors that alternate faster than any tilt of the rare draws: the bound on the tail finds them.
+#[test]
+fn a_group_whose_errors_alternate_is_found_among_many() {
+    for seed in 0..4 {
+        let mut random = Random::new(60_000 + seed);
+        let mut row = || {
+            let p = 0.1 + 0.8 * random.uniform();
+            let error = if (p * 20.0) as u64 % 2 == 0 { 0.1 } else { -0.1 };
+            (p, random.uniform() < p + error)
+        };
+        let (p, y): (Vec<f64>, Vec<bool>) = (0..8000).map(|_| row()).unzip();
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let (view, measure) = (predictions.binary().unwrap(), LsEce::new().sigma(0.03).residual());
+        let resampler = measure.resampler(&view, None).unwrap();
+        let found = NoiseFloor::resolving(&*resampler, 1000, 0.05 / 60.0, seed).unwrap();
+        println!("p = {:.1e}", found.p_value);
+        assert!(found.p_value < 1e-6, "{}", found.p_value);
+    }
+}
+
 /// The seed of a calibrated draw by its number, as the library makes it.
 fn draw_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(2 * number)

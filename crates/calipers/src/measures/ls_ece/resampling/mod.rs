@@ -53,7 +53,8 @@ struct OnGrid {
     grid: Grid,
 }
 
-/// Resamples of independent rows that stand together in cells.
+/// Resamples of independent rows that stand together in cells. Those of a cell count as equally
+/// heavy, since a sketch has the sum of their squared weights, and not each weight.
 fn resampler_of_cells(grid: Grid) -> Box<dyn Resampler> {
     let draws = RowDraws::new(&grid);
     Box::new(GridResampler::new(grid, draws))

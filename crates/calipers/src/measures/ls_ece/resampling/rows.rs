@@ -29,7 +29,7 @@ pub(super) struct RowDraws {
 }
 
 /// Weighted rows up to which each is drawn by itself.
-const FEW: usize = 1 << 16;
+const FEW: usize = 1 << 13;
 
 /// Of more rows, those with more than this share of the variance of their cell.
 const HEAVY: f64 = 0.02;
