@@ -125,7 +125,7 @@ impl InputFile {
     fn begins_as_sketch(&self) -> bool {
         let mut start = Vec::new();
         let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
-        let mut read = || File::open(&self.path).and_then(|file| file.take(8).read_to_end(&mut start));
+        let mut read = || File::open(&self.path).and_then(|file| file.take(9).read_to_end(&mut start));
         is_file && read().is_ok() && Sketches::begin(&start)
     }
 }

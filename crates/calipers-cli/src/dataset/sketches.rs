@@ -107,9 +107,9 @@ impl Sketches {
         all
     }
 
-    /// Whether bytes begin as a sketch does.
+    /// Whether bytes begin as a sketch does: by its name and a version, which no text has there.
     pub(crate) fn begin(bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC)
+        bytes.strip_prefix(MAGIC).is_some_and(|rest| rest.first().is_none_or(|version| *version < b'\t'))
     }
 
     pub(crate) fn merge(&mut self, other: &Sketches) -> Result<()> {

@@ -139,7 +139,9 @@ pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box
     if reading.delimiter.is_some() && reading.delimiter == reading.decimal {
         bail!("--delimiter and --decimal must differ");
     }
-    if let Some(binary) = Format::of_binary(path).filter(|binary| format.is_text() && *binary != format) {
+    if format.is_text()
+        && let Some(binary) = Format::of_binary(path)?
+    {
         bail!("is no text: it begins like a file of format {0}; pass --format {0}", binary.name());
     }
     let table = open_as(path, format, reading).map_err(|error| match Format::of_text(path) {
