@@ -70,10 +70,11 @@ test: check-tools lint test-rust test-python test-docs ## everything that a chan
 check-tools: ## are the tools here that the tests need?
 	@scripts/check-tools.sh test
 
+# scripts/dist is named since ruff leaves out folders of that name.
 fmt: $(VENV)/installed ## format the Rust and Python sources
 	$(call heading,'format')
 	@cargo fmt --all
-	@$(BIN)/ruff format --quiet python scripts examples bench studies docs/figures notebooks
+	@$(BIN)/ruff format --quiet python scripts scripts/dist examples bench studies docs/figures notebooks
 
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report -p calipers-studies
 lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning allowed
@@ -120,8 +121,8 @@ test-rust: data-note ## tests and doctests of the core, the charts and the comma
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
-	@$(BIN)/ruff check --quiet python scripts examples bench studies docs/figures notebooks
-	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
+	@$(BIN)/ruff check --quiet python scripts scripts/dist examples bench studies docs/figures notebooks
+	@$(BIN)/ruff format --quiet --check python scripts scripts/dist examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ 'calipers\.sklearn.*' 'calipers\.torch.*' 'calipers\.spark.*' 'calipers\.polars.*' calipers._parquet.pa) --ignore-unused-allowlist

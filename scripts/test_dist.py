@@ -87,6 +87,17 @@ def wheel(path: Path, files: dict[str, str]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)
 
 
+def test_the_archive_for_musl_has_the_command_of_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    files = {"calipers_cli-0.1.0.data/scripts/calipers": "command", "calipers_cli-0.1.0.dist-info/METADATA": ""}
+    wheel(tmp_path / "calipers_cli-0.1.0-py3-none-musllinux_1_2_x86_64.whl", files)
+    (target,) = asked_for("x86_64-unknown-linux-musl")
+    found = compare.members("a.tar.gz", build.static_binary(target, "0.1.0", tmp_path).read_bytes())
+    folder = "calipers-0.1.0-x86_64-unknown-linux-musl"
+    assert list(found) == [f"{folder}/calipers", f"{folder}/LICENSE", f"{folder}/CHANGELOG.md"]
+    assert found[f"{folder}/calipers"] == b"command"
+
+
 def test_what_differs_is_named(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     for folder in (one, other):

@@ -50,7 +50,7 @@ def try_target(out: Path, target: Target) -> dict[str, list[str]]:
         static = target.is_static and wheel.name.startswith("calipers_cli-")
         print(f"  {wheel.name}: {trial.check_headers(wheel, target, static=static)}")
         if not static:
-            print(f"  {trial.audited(wheel, target)}")
+            print(f"  {trial.resolved(wheel, target) if target.is_static else trial.audited(wheel, target)}")
     for archive in out.glob(f"calipers-*-{target.triple}.tar.gz"):
         print(f"  {archive.name}: {trial.check_headers(archive, target, static=True)}")
         found = trial.try_binary(archive, target)

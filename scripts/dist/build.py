@@ -11,6 +11,8 @@ import io
 import os
 import subprocess
 import tarfile
+import tempfile
+import zipfile
 from pathlib import Path
 
 from targets import Target, has_library, rust_sources
@@ -72,29 +74,49 @@ def run(command: list[str], env: dict[str, str]) -> None:
 
 
 def wheels(target: Target, bill: Path, out: Path) -> None:
-    """The wheel of the Python package, and that of the command, with the bill of materials in both."""
+    """The wheel of the Python package, and that of the command, with the bill of materials in both.
+
+    With musl a library has other flags than a program, and cargo would compile all dependencies of
+    one over those of the other. So the command has a folder of its own.
+    """
     options = ["--release", "--locked", "--zig", "--target", target.triple]
     options += ["--compatibility", target.compatibility, "--sbom-include", str(bill), "--out", str(out)]
-    run(["maturin", "build", *options], environment(target))
-    run(["maturin", "build", *options, "--manifest-path", COMMAND], environment(target))
+    env = environment(target)
+    run(["maturin", "build", *options], env)
+    if target.is_static:
+        env["CARGO_TARGET_DIR"] += "/command"
+    run(["maturin", "build", *options, "--manifest-path", COMMAND], env)
 
 
 def static_binary(target: Target, version: str, out: Path) -> Path:
     """An archive with the command, which needs no other file, its licence and the list of changes.
 
-    With glibc it is linked statically on request; glibc's own tools build it, which zig lacks.
+    With musl it is the command of the wheel. With glibc it is linked statically on request; glibc's
+    own tools build it, which zig lacks.
     """
-    env = environment(target, static_binary=True)
-    how = "zigbuild" if target.is_static else "build"
-    if not target.is_static:
-        env["CARGO_TARGET_DIR"] += "/static"
-    run(["cargo", how, "--release", "--locked", "--target", target.triple, "--manifest-path", COMMAND], env)
-    built = Path(env["CARGO_TARGET_DIR"], target.triple, "release", "calipers")
     name = f"calipers-{version}-{target.triple}"
     archive = out / f"{name}.tar.gz"
-    contents = {"calipers": built, "LICENSE": ROOT / "LICENSE", "CHANGELOG.md": ROOT / "CHANGELOG.md"}
-    archive.write_bytes(packed({f"{name}/{member}": path for member, path in contents.items()}))
+    with tempfile.TemporaryDirectory() as folder:
+        if target.is_static:
+            (wheel,) = out.glob(f"calipers_cli-*{target.compatibility}_{target.processor}.whl")
+            built = command_of(wheel, Path(folder))
+        else:
+            env = environment(target, static_binary=True)
+            env["CARGO_TARGET_DIR"] += "/static"
+            run(["cargo", "build", "--release", "--locked", "--target", target.triple, "--manifest-path", COMMAND], env)
+            built = Path(env["CARGO_TARGET_DIR"], target.triple, "release", "calipers")
+        contents = {"calipers": built, "LICENSE": ROOT / "LICENSE", "CHANGELOG.md": ROOT / "CHANGELOG.md"}
+        archive.write_bytes(packed({f"{name}/{member}": path for member, path in contents.items()}))
     return archive
+
+
+def command_of(wheel: Path, folder: Path) -> Path:
+    """The command in its wheel, unpacked into the folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        (member,) = (name for name in archive.namelist() if name.endswith(".data/scripts/calipers"))
+        unpacked = Path(archive.extract(member, folder))
+    unpacked.chmod(0o755)
+    return unpacked
 
 
 def packed(files: dict[str, Path]) -> bytes:

@@ -1,6 +1,8 @@
 """Are the artifacts in two folders the same, byte by byte? If not, which of their members differ?
 
     python scripts/dist/compare.py dist/release elsewhere/dist/release
+
+The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations

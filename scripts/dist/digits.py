@@ -47,7 +47,8 @@ def pairs(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, float, fl
 
 def compared(one: list[str], other: list[str]) -> Comparison:
     """Compare the answers to the same questions, as JSON texts; an error if they differ by more than rounding."""
-    numbers = [pair for left, right in zip(one, other, strict=True) for pair in pairs(json.loads(left), json.loads(right))]
+    texts = zip(one, other, strict=True)
+    numbers = [pair for left, right in texts for pair in pairs(json.loads(left), json.loads(right))]
     distances = {path: abs(left - right) / max(1.0, abs(left)) for path, left, right in numbers if left != right}
     largest = max(distances.values(), default=0.0)
     if largest > TOLERANCE:

@@ -6,15 +6,15 @@ Cargo.lock. Time and serial number follow from the commit, so the same commit gi
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import subprocess
-import tomllib
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import tomllib
 from build import ROOT, commit_time
 
 # What is released: the Python package and the command.
@@ -81,7 +81,7 @@ def document(found: dict[str, Any], lock: dict[str, Any], seconds: int) -> dict[
         "dependencies": sorted(depends, key=lambda entry: entry["ref"]),
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, f"{root}\n{seconds}\n{json.dumps(body, sort_keys=True)}")
-    time = datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     described = {"type": "application", "bom-ref": root, "name": "calipers", "version": version}
     described["licenses"] = [{"expression": "Apache-2.0"}]
     return {

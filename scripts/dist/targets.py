@@ -64,7 +64,8 @@ def rust_sources() -> Path | None:
     found = Path(os.environ["RUST_SRC"]) if os.environ.get("RUST_SRC") else beside
     if not (found / "std" / "Cargo.toml").is_file():
         if os.environ.get("RUST_SRC"):
-            raise SystemExit(f"RUST_SRC is {found}, which has no std/Cargo.toml; it is the folder library of the sources")
+            wanted = "it is the folder library of the sources"
+            raise SystemExit(f"RUST_SRC is {found}, which has no std/Cargo.toml; {wanted}")
         return None
     return found.resolve()
 

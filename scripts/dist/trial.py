@@ -30,6 +30,8 @@ QUESTIONS = (
 # Where chroot and unshare are.
 SYSTEM = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 GLIBC = re.compile(r"^manylinux_(\d+)_(\d+)$")
+# What musl's loader prints for a name that no library has. Those of Python come from Python itself.
+UNRESOLVED = re.compile(r"^Error relocating [^ ]+: (?!_?Py)(\S+): symbol not found$", re.MULTILINE)
 
 
 def answered(command: list[str], cwd: Path, env: dict[str, str] | None = None) -> str:
@@ -58,7 +60,8 @@ def faults(name: str, found: Needs, target: Target, *, static: bool) -> list[str
         return [] if found.is_static else [f"{name} is not static: it needs {found.linker} and {found.libraries}"]
     oldest = GLIBC.match(target.compatibility)
     if oldest is None:
-        return [f"{name} needs glibc {found.glibc}, and the target has musl"] if found.glibc else []
+        others = sorted(set(found.libraries) - {"libc.so"})
+        return [f"{name} needs {', '.join(others)}, and the target has libc.so of musl alone"] if others else []
     promised = (int(oldest[1]), int(oldest[2]))
     too_new = found.glibc is not None and found.glibc > promised
     return [f"{name} needs glibc {found.glibc}, and {target.compatibility} promises {promised}"] if too_new else []
@@ -79,11 +82,44 @@ def check_headers(artifact: Path, target: Target, *, static: bool) -> str:
 
 
 def audited(wheel: Path, target: Target) -> str:
-    """auditwheel must find that the wheel is what its name says."""
+    """auditwheel must find that the wheel is what its name says.
+
+    Not for musl, whose library it knows by Alpine's name alone; see `faults` and `resolved`.
+    """
     found = answered([str(Path(sys.executable).with_name("auditwheel")), "show", str(wheel)], wheel.parent)
     if f"{target.compatibility}_{target.processor}" not in found:
         raise SystemExit(f"{wheel.name} is not {target.compatibility}:\n{found}")
     return f"auditwheel: {target.compatibility}_{target.processor}"
+
+
+def resolved(wheel: Path, target: Target) -> str:
+    """musl's own loader must find every name that a wheel for musl asks for, but those of Python.
+
+    The loader is in the folder MUSL, by default /lib: that of Alpine, and of the package musl of Debian.
+    """
+    loader = Path(os.environ.get("MUSL", "/lib"), f"ld-musl-{target.processor}.so.1")
+    runner = emulator(target)
+    if not loader.exists() or runner is None:
+        return f"not loaded: {loader.name} is not in {loader.parent}, or cannot run here"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in binaries(wheel).items():
+            library = Path(folder, Path(name).name)
+            library.write_bytes(content)
+            command = [*runner, str(loader), "--list", str(library)]
+            done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+            printed = done.stdout + done.stderr
+            missing = UNRESOLVED.findall(printed)
+            if missing or "libc.so =>" not in printed or "Error loading" in printed:
+                raise SystemExit(f"{loader.name} cannot load {name} of {wheel.name}: {missing or printed}")
+    return f"{loader.name} finds every name but those of Python"
+
+
+def emulator(target: Target) -> list[str] | None:
+    """What runs binaries of the target: nothing for this processor, qemu for others, None if it is missing."""
+    if target.processor == own_target().split("-", 1)[0]:
+        return []
+    found = shutil.which(f"qemu-{target.processor}-static") or shutil.which(f"qemu-{target.processor}")
+    return None if found is None else [found]
 
 
 def try_wheels(package: Path, command: Path) -> list[str]:
@@ -107,19 +143,17 @@ def try_wheels(package: Path, command: Path) -> list[str]:
 
 def try_binary(archive: Path, target: Target) -> list[str] | None:
     """Run it in a root folder that has nothing but itself and the examples; None if it cannot run here."""
-    emulator = None
-    if target.processor != own_target().split("-", 1)[0]:
-        emulator = shutil.which(f"qemu-{target.processor}-static") or shutil.which(f"qemu-{target.processor}")
-        if emulator is None:
-            return None
+    runner = emulator(target)
+    if runner is None:
+        return None
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (content,) = binaries(archive).values()
         (root / "calipers").write_bytes(content)
         (root / "calipers").chmod(0o755)
         shutil.copytree(ROOT / "examples", root / "examples", ignore=shutil.ignore_patterns("own_measure"))
-        if emulator is not None:
-            return [answered([emulator, "./calipers", *question.split()], root, {}) for question in QUESTIONS]
+        if runner:
+            return [answered([*runner, "./calipers", *question.split()], root, {}) for question in QUESTIONS]
         enter = ["chroot", folder] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot", folder]
         return [answered([*enter, "/calipers", *question.split()], root, SYSTEM) for question in QUESTIONS]
 
