@@ -154,8 +154,8 @@ fuzz: ## fuzz every decoder for SECONDS=600 in all; TARGETS=csv,npy for some of 
 	$(call heading,'fuzz')
 	@$(PYTHON) scripts/fuzz.py --seconds $(or $(SECONDS),600) --targets '$(TARGETS)' --seed $(or $(SEED),1)
 
-sanitize: ## unsafe code and threads under AddressSanitizer, ThreadSanitizer, Miri and valgrind, where they are here
-	@scripts/sanitize.sh
+sanitize: ## unsafe code and threads under sanitizers, Miri, cargo-careful and valgrind, where they are here (PARTS=miri: one of them)
+	@scripts/sanitize.sh $(PARTS)
 
 soak: develop ## mixed load for MINUTES=60 with flat memory, and 10^9 rows with a known answer
 	$(call heading,'10^9 rows')

@@ -2,7 +2,7 @@
 //! memory.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Result, Seek};
+use std::io::{BufReader, ErrorKind, Read, Result, Seek};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,9 +101,15 @@ struct Counted {
     n_read: Arc<AtomicU64>,
 }
 
+/// Interrupted reads are tried again here, since the csv crate makes an error of them.
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let n_read = self.file.read(buffer)?;
+        let n_read = loop {
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
         self.n_read.fetch_add(n_read as u64, Ordering::Relaxed);
         Ok(n_read)
     }

@@ -104,6 +104,19 @@ fn fail(most: usize) {
     }
 }
 
+/// Every read of text: the header, the columns and the rows have readers of their own.
+#[test]
+fn interrupted_reads_of_text_lose_nothing() {
+    let folder = Folder::new();
+    for (path, args) in inputs(&folder).into_iter().take(4) {
+        let expected = injected::run(&args, &path, Fault { kind: "eintr", number: 0 });
+        for number in 1..=injected::n_calls(&args, &path, "eintr") {
+            let ended = injected::run(&args, &path, Fault { kind: "eintr", number });
+            assert_eq!((ended.code, &ended.stdout), (Some(0), &expected.stdout), "{path:?}, read {number}: {ended:?}");
+        }
+    }
+}
+
 #[test]
 fn a_failed_read_is_an_error_and_never_another_value() {
     fail(3);
