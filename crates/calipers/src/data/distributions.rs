@@ -200,6 +200,11 @@ impl Distribution<'_> {
         (0..self.predictions.n_classes()).map(|class| self.probability(class))
     }
 
+    /// The most probable class, the first one of several.
+    pub(crate) fn top(&self) -> usize {
+        self.summary.top
+    }
+
     fn score(&self, class: usize) -> f64 {
         self.predictions.input.scores.get(self.row * self.predictions.n_classes() + class)
     }
