@@ -199,7 +199,7 @@ fn a_group_whose_errors_alternate_is_found_among_many() {
         let mut random = Random::new(60_000 + seed);
         let mut row = || {
             let p = 0.1 + 0.8 * random.uniform();
-            let error = if (p * 20.0) as u64 % 2 == 0 { 0.1 } else { -0.1 };
+            let error = if ((p * 20.0) as u64).is_multiple_of(2) { 0.1 } else { -0.1 };
             (p, random.uniform() < p + error)
         };
         let (p, y): (Vec<f64>, Vec<bool>) = (0..8000).map(|_| row()).unzip();
