@@ -2,7 +2,7 @@
 
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{BinaryView, Error, Input, Multiclass, Profile, Scale, Tally, Ties};
+use calipers::{BinaryView, Error, Input, Multiclass, Profile, Scale, Tally, Ties, on_this_thread};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -262,7 +262,8 @@ impl Sketch {
 
     /// Places and words that are not zero, and the error of scores.
     fn to_dense<'py>(&self, py: Python<'py>, of_probabilities: bool) -> Result<Words<'py>, Failure> {
-        let dense = self.read(py, |state| state.sketch.to_dense(of_probabilities))?;
+        // On this thread, since a batch of a torch metric is done before another one is awake.
+        let dense = self.get(py, |sketch| on_this_thread(|| sketch.to_dense(of_probabilities)))??;
         Ok((dense.places.into_pyarray(py), dense.words.into_pyarray(py), dense.score_error))
     }
 
