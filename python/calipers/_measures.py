@@ -81,8 +81,8 @@ class Named(NamedTuple):
 def named(measure: str, options: Options) -> Named:
     """The measure of that name with these options; the core has the defaults of the others.
 
-    The name can be what people write for it, such as "LS-ECE". One that is unknown goes to the core as it is,
-    which rejects it with the closest that is known.
+    The name can be what people write for it, such as "LS-ECE". One that is unknown goes to the
+    core as it is, which rejects it with the closest that is known.
     """
     if not isinstance(measure, str):
         raise TypeError(f"measure must be text, got {type(measure).__name__}")
