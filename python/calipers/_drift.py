@@ -85,7 +85,8 @@ class Change(Result):
     curve : CurveChange
         The test of that, and the size of the change.
     difference : float
-        The value after less that before, each without what chance adds, of the measure that decides.
+        The value after less that before, each without what chance adds, of the measure that
+        decides.
     interval : Interval
         Where the difference of the populations is.
     standard_error : float
