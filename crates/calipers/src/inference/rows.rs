@@ -222,3 +222,16 @@ impl RowBracket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::effective_rows;
+
+    #[test]
+    fn weights_whose_sums_and_squares_overflow_count_as_others_do() {
+        for weight in [1e-200, 1.0, 1e306, f64::MAX] {
+            assert!((effective_rows(&[weight; 64]) - 64.0).abs() < 1e-9, "{weight:e}");
+        }
+        assert_eq!(effective_rows(&[f64::MAX, 0.0]), 1.0);
+    }
+}
