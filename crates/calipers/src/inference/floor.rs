@@ -161,8 +161,9 @@ impl Test<'_> {
     ///    bound, and where that is at most `resolution`, no more draws are made. For α below
     ///    1 / (1 + draws) the level is that of the bound.
     ///
-    /// Rare draws estimate the p-value, so that they are far less than the bound where their tilts
-    /// are like the errors; where errors alternate faster than any tilt, the bound is less.
+    /// Rare draws estimate the p-value itself. Their estimate is far below the bound where one of
+    /// their tilts resembles the errors. Where errors alternate faster than every tilt, the bound
+    /// is the smaller one.
     fn p_value(&self, first: &Draws, resolution: f64) -> Result<(f64, u64), Error> {
         let mut n = first.by_number.len() as u64;
         let mut n_reaching = first.n_reaching(self.value);
